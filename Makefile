@@ -1,0 +1,50 @@
+# Every target makes its own .venv when there is none, and brings it up to date when pyproject.toml changes.
+# PYTHON names the interpreter it is made with: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+.DELETE_ON_ERROR:
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMP) ## Train, prove and show a classifier on the built-in corpus
+	$(BIN)/lapwing demo
+
+test: $(STAMP) ## Run all tests
+	$(BIN)/python -m pytest
+
+check: $(STAMP) ## Lint, formatting, types, and the order of the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## Run every benchmark in benchmarks/
+	@set -e; ran=0; \
+	for file in benchmarks/[!_]*.py; do \
+	  [ -e "$$file" ] || continue; \
+	  echo "== $$file"; $(BIN)/python "$$file"; ran=1; \
+	done; \
+	[ $$ran -eq 1 ] || echo "no benchmark found in benchmarks/"
+
+clean: ## Remove .venv, builds and caches
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks scripts examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# A .venv that is half made, or whose interpreter is gone, is made anew; a whole one is kept.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "lapwing needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing)." \
+	    "Name another with: make PYTHON=python3.11" >&2; exit 1; }
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  && $(BIN)/python -m pip --version >/dev/null 2>&1 \
+	  || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $@

@@ -1,0 +1,56 @@
+"""lapwing: labelled text in, small readable classifiers with honest probabilities out.
+
+>>> import lapwing
+>>> model = lapwing.TextClassifier().fit(["wheat and corn", "oil and gas"] * 4, ["grain", "energy"] * 4)
+>>> model.predict(["corn prices rose"]).tolist()
+['grain']
+
+Every public name is in `__all__`; what is heavy is loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LogTfidfVectorizer",
+    "MAPClassifier",
+    "TextClassifier",
+    "__version__",
+    "certify",
+    "corpus",
+    "errors",
+    "load",
+    "priors",
+    "train",
+]
+
+_HOMES = {
+    "LogTfidfVectorizer": "lapwing.estimators",
+    "MAPClassifier": "lapwing.estimators",
+    "TextClassifier": "lapwing.estimators",
+    "certify": "lapwing.model",
+    "load": "lapwing.model",
+    "train": "lapwing.training",
+}
+
+if TYPE_CHECKING:
+    from lapwing import corpus, errors, priors
+    from lapwing.estimators import LogTfidfVectorizer, MAPClassifier, TextClassifier
+    from lapwing.model import certify, load
+    from lapwing.training import train
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return import_module(f"lapwing.{name}")
+    raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""python -m lapwing"""
+
+from lapwing.cli import main
+
+main()

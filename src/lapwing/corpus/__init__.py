@@ -1,0 +1,34 @@
+"""Documents in: every supported format, plain or compressed, becomes a `Corpus` or a stream of `Document`s.
+
+    corpus = lapwing.corpus.read("20news-bydate.tar.xz")
+    corpus.part("train").documents
+
+Formats: JSON lines, CSV, TSV, a folder per class, Reuters-21578 SGML, RCV1-v2 token files, SMART records,
+svmlight/BBR vectors; all also inside .gz .bz2 .xz .zip .tar and compressed tar. Compression is told by
+content, not by name.
+
+Conventions
+- Labels are strings, distinct and sorted within a document, without surrounding white space.
+- Documents with empty text are kept, and so are documents without labels.
+- Ids come from the source; where it has none they are `file name:line`. They need not be unique, except
+  those of a folder per class, which are.
+- A broken record is a CorpusError with file and line; with skip_bad=True it is counted and logged instead.
+- Characters that cannot be encoded (lone surrogates from JSON escapes) become U+FFFD.
+"""
+
+from lapwing.corpus.demo import stdlib_docstrings
+from lapwing.corpus.document import SPLITS, Corpus, Document
+from lapwing.corpus.options import FORMATS, ReadOptions
+from lapwing.corpus.pipeline import Stream, read, stream
+
+__all__ = [
+    "FORMATS",
+    "SPLITS",
+    "Corpus",
+    "Document",
+    "ReadOptions",
+    "Stream",
+    "read",
+    "stdlib_docstrings",
+    "stream",
+]

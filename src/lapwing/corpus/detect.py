@@ -1,0 +1,132 @@
+"""Which format a source is in: by file names first, then by how the files begin."""
+
+from __future__ import annotations
+
+import re
+
+from lapwing.corpus.members import Entry, FileSource, Source
+from lapwing.corpus.options import FORMATS, ReadOptions
+from lapwing.corpus.rcv1 import TOKEN_FILE
+from lapwing.corpus.reader import ABOUT
+from lapwing.corpus.smart import OHSUMED_FILE
+from lapwing.corpus.svmlight import PAIR
+from lapwing.errors import CorpusError
+
+EXTENSIONS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".sgm": "reuters",
+    ".sgml": "reuters",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".smart": "smart",
+}
+HEAD = 1 << 16
+FEW = 20  # files of a flat folder that are looked into
+LONGEST_NAME = 64  # of a column, in a table that has no telling file name
+VECTOR = re.compile(rf"(?:[^\s:]+\s+)?(?:(?:qid|cost):\S+\s+)*{PAIR}(?:\s|$)")
+MARKER = re.compile(r"^\.([A-Z])(?=\s|$)", re.MULTILINE)
+
+
+def detect(source: Source, options: ReadOptions) -> str:
+    """The name of the format, or a CorpusError that says how to name it."""
+    if isinstance(source, FileSource):
+        head = source.head(HEAD)
+        if not head:
+            _probe(source)
+            raise CorpusError("expected documents, found an empty file", source.where)
+        found = by_name(source.entries[0].name) or by_content(head, options.encoding)
+    else:
+        entries = source.entries
+        if not entries:
+            raise CorpusError("expected documents, found no files in it", source.where)
+        found = _of_collection(source, entries, options)
+    if not found:
+        hint = "; its name is an archive's, its content is not" if source.name != source.label else ""
+        known = ", ".join(FORMATS)
+        raise CorpusError(
+            f"expected one of the formats {known}, cannot tell which; name it with format (--format){hint}",
+            source.where,
+        )
+    return found
+
+
+def by_name(name: str) -> str:
+    """The format a file name stands for; "" where it says nothing."""
+    if TOKEN_FILE.fullmatch(name):
+        return "rcv1"
+    if OHSUMED_FILE.fullmatch(name):
+        return "smart"
+    dot = name.rfind(".")
+    return EXTENSIONS.get(name[dot:].lower(), "") if dot >= 0 else ""
+
+
+def by_content(head: bytes, encoding: str | None) -> str:
+    """The format of a file from its first lines; "" where they fit none."""
+    try:
+        text = head.decode(encoding or "utf-8-sig", "replace")
+    except UnicodeError:
+        return ""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if not lines:
+        return ""
+    first = lines[0].strip()
+    if first.startswith("{"):
+        return "jsonl"
+    if re.match(r"<!DOCTYPE lewis|<REUTERS\b", first, re.IGNORECASE):
+        return "reuters"
+    if re.match(r"\.I\s", first + "\n"):
+        return "rcv1" if set(MARKER.findall(text)) <= {"I", "W"} else "smart"
+    if VECTOR.match(first):
+        return "svmlight"
+    return _table(text.lstrip().partition("\n")[0])
+
+
+def _table(header: str) -> str:
+    """tsv or csv for a line of short names with tabs or commas between them; "" for prose."""
+    for format, separator in (("tsv", "\t"), ("csv", ",")):
+        names = header.split(separator)
+        if len(names) > 1 and all(len(name) <= LONGEST_NAME for name in names):
+            return format
+    return ""
+
+
+def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -> str:
+    names = [by_name(entry.name) for entry in entries]
+    for special in ("reuters", "rcv1", "smart"):  # their files are unmistakable among others
+        if special in names:
+            return special
+    data = [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
+    formats = {by_name(entry.name) for entry in data}
+    if len(formats) == 1 and "" not in formats:
+        return formats.pop()
+    if len({entry.name.rpartition("/")[0] for entry in data}) != 1:
+        return "folder"
+    named = formats - {""}
+    if named:
+        return named.pop() if len(named) == 1 else ""
+    return _agreed(source, data[:FEW], options)
+
+
+def _agreed(source: Source, entries: list[Entry], options: ReadOptions) -> str:
+    """The format in which all these files begin; "folder" where they differ or fit none.
+
+    A comma or tab in the first line proves nothing where there are several files: so begin most texts.
+    """
+    found = set()
+    for member in source.members({entry.index for entry in entries}):
+        with member.open() as stream:
+            found.add(by_content(stream.read(HEAD), options.encoding))
+    agreed = found.pop() if len(found) == 1 else ""
+    return agreed if agreed and (len(entries) == 1 or agreed not in ("csv", "tsv")) else "folder"
+
+
+def _probe(source: FileSource) -> None:
+    """An empty head may hide a damaged file: reading it raises what is wrong."""
+    for member in source.members({0}):
+        member.open().read(1)

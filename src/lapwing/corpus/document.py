@@ -1,0 +1,94 @@
+"""The two values that leave this room: a `Document` while streaming, a `Corpus` when all are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from lapwing.errors import CorpusError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp  # for its name only: importing it takes longer than reading a small corpus
+
+SPLITS = ("train", "validation", "test")
+Kind = Literal["text", "tokens", "vectors"]
+
+
+class Document(NamedTuple):
+    """One document on its way in.
+
+    `content` is the text; for kind "tokens" the ready-made tokens joined by spaces; for kind
+    "vectors" a pair (feature ids, values) of equally long lists. `split` is one of SPLITS, or ""
+    for a document that belongs to none.
+    """
+
+    id: str
+    content: str | tuple[list[int], list[float]]
+    labels: tuple[str, ...]
+    split: str = ""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents with their label sets. Row i of everything belongs to document i.
+
+    documents   list of texts; for kind "tokens" ready-made tokens joined by spaces (they are not
+                tokenised, stopped or stemmed again); for kind "vectors" a CSR matrix
+    labels      one tuple of distinct labels per document, empty where it has none
+    exclusive   True where every document has exactly one label by the nature of the source
+    split       one of SPLITS or "" per document; all "" where the source has no splits
+    weights     how many times each document counts
+    """
+
+    name: str
+    kind: Kind
+    documents: Sequence[str] | sp.csr_matrix
+    labels: Sequence[tuple[str, ...]]
+    ids: Sequence[str]
+    exclusive: bool
+    split: Sequence[str]
+    weights: np.ndarray
+    feature_names: Sequence[str] | None = None
+    skipped: int = 0
+    source: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def has_splits(self) -> bool:
+        return any(self.split)
+
+    def categories(self) -> list[str]:
+        """The labels that occur, sorted."""
+        return sorted({label for labels in self.labels for label in labels})
+
+    def select(self, rows: Iterable[int]) -> Corpus:
+        """The documents at `rows`, in that order."""
+        index = np.fromiter(rows, dtype=np.int64)
+        if self.kind == "vectors":
+            documents: Sequence[str] | sp.csr_matrix = self.documents[index]  # type: ignore
+        else:
+            documents = [self.documents[i] for i in index]
+        return replace(
+            self,
+            documents=documents,
+            labels=[self.labels[i] for i in index],
+            ids=[self.ids[i] for i in index],
+            split=[self.split[i] for i in index],
+            weights=self.weights[index],
+        )
+
+    def part(self, split: str) -> Corpus:
+        """The documents of one split; of all splits together for "all"."""
+        if split == "all":
+            return self
+        rows = [i for i, s in enumerate(self.split) if s == split]
+        if not rows:
+            present = ", ".join(sorted({s for s in self.split if s})) or "none"
+            raise CorpusError(f"expected documents of split {split!r}, found splits: {present}", self.name)
+        return self.select(rows)

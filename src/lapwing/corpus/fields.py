@@ -1,0 +1,93 @@
+"""The small values of a record, as every reader understands them: labels, split, weight."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+SPLIT_WORDS = {
+    "train": "train",
+    "training": "train",
+    "test": "test",
+    "testing": "test",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "development": "validation",
+}
+
+
+class BadRecord(Exception):
+    """What is wrong with a record, for the reader to say where it stands."""
+
+
+def sound(text: str) -> str:
+    """`text` with lone surrogates, which no encoding can write again, replaced by U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def label_name(value: Any) -> str:
+    """A label as a string: 3 and 3.0 are "3", True is "true"."""
+    if isinstance(value, str):
+        return sound(value.strip())
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value)) if value.is_integer() else repr(value)
+    raise BadRecord(f"expected a label that is a string, number or true/false, got {short(value)}")
+
+
+def label_set(labels: Iterable[str]) -> tuple[str, ...]:
+    """Distinct labels, sorted, empty ones dropped."""
+    return tuple(sorted({label for label in labels if label}))
+
+
+def split_name(value: Any) -> str:
+    """train, validation or test from its usual spellings; "" for none."""
+    if value is None or value == "":
+        return ""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word not in SPLIT_WORDS:
+        raise BadRecord(f"expected split train, validation, test or nothing, got {short(value)}")
+    return SPLIT_WORDS[word]
+
+
+def split_of_folder(name: str) -> str:
+    """The split a folder is named for: `train`, `20news-bydate-train`; "" for other names."""
+    return SPLIT_WORDS.get(re.split(r"[-_.]", name.lower())[-1], "")
+
+
+def split_of_file(name: str) -> str:
+    """The split a file is named for: `train.csv`, `lyrl2004_tokens_test_pt0.dat`; "" for other names."""
+    words = [SPLIT_WORDS[word] for word in re.split(r"[-_.]", name.lower()) if word in SPLIT_WORDS]
+    return words[-1] if words else ""
+
+
+def weight_value(value: Any) -> float:
+    if value is None or value == "":
+        return 1.0
+    try:
+        weight = float(value)
+    except (TypeError, ValueError, OverflowError):
+        weight = math.nan
+    if isinstance(value, bool) or not math.isfinite(weight) or weight < 0:
+        raise BadRecord(f"expected a weight that is a number >= 0, got {short(value)}")
+    return weight
+
+
+def short(value: Any) -> str:
+    """`value` for an error message, however long it is."""
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):  # an integer of more digits than Python prints; deep nesting
+        shown = f"a huge {type(value).__name__}"
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,0 +1,194 @@
+"""A folder per class: the class of a file is the folder it lies in.
+
+A class folder is one with files in it and no further class folders below; files above class folders
+(README and the like) are no documents. A folder above a class folder that is named for a split, such as
+`train` or `20news-bydate-train`, gives its documents that split.
+
+A file of the same name and content in several class folders side by side is one document with several
+labels, as OHSUMED is distributed. The same name with different contents is several documents.
+
+Encodings may differ from file to file: one that is not valid UTF-8 is read as latin-1; where an encoding is
+given, one that is not valid in it but is valid UTF-8 is read as such. Both are counted and logged.
+
+A document's id is its file name where only one document has that name, else `class/name`, else
+`split/class/name`, else its path below what all documents share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import posixpath
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lapwing.corpus.document import Document
+from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, split_of_folder
+from lapwing.corpus.members import Entry, Member, Source
+from lapwing.corpus.options import ReadOptions
+from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, tolerant
+from lapwing.errors import CorpusError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A document known from file names alone. `files` are sorted by path; the first one is read."""
+
+    files: tuple[Entry, ...]
+    labels: tuple[str, ...]
+    split: str
+
+    def names(self, root: str) -> tuple[str, str, str, str]:
+        """Candidates for the id, from the shortest to the surest, the path below `root`."""
+        path = self.files[0].path
+        base = posixpath.basename(self.files[0].name)
+        in_class = f"{posixpath.basename(posixpath.dirname(path))}/{base}"
+        return base, in_class, f"{self.split}/{in_class}" if self.split else in_class, path.removeprefix(root)
+
+
+class FolderReader(Reader):
+    def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
+        super().__init__(source, options, tally)
+        self._plan: dict[int, tuple[str, Planned]] = {}
+        self._otherwise = 0
+
+    def choose(self, entries: list[Entry]) -> list[Entry]:
+        if self.source.single:
+            raise CorpusError(
+                "expected a folder or archive of class folders, got one file", self.source.where
+            )
+        files = class_files(entries, self.source, self.options.labels_required)
+        planned = plan(files, same_content(files, self.source), flat=all("/" not in f.path for f in files))
+        self.exclusive = all(len(document.labels) == 1 for document in planned)
+        self._plan = {
+            document.files[0].index: (sound(name), document)
+            for name, document in zip(ids(planned), planned, strict=True)
+        }
+        return [document.files[0] for document in planned]
+
+    def documents(self, member: Member) -> Iterator[Document]:
+        name, document = self._plan[member.entry.index]
+        with member.open() as stream:
+            text = self._decode(stream.read(), member)
+        if text is not None:
+            yield Document(name, text, document.labels, document.split)
+
+    def finish(self) -> None:
+        if self._otherwise:
+            first, second = (given, "UTF-8") if (given := self.options.encoding) else ("UTF-8", "latin-1")
+            log.warning(
+                "%s: %d documents are not valid %s and were read as %s; "
+                "name another encoding (--encoding) if that is wrong",
+                self.source.name,
+                self._otherwise,
+                first,
+                second,
+            )
+
+    def _decode(self, data: bytes, member: Member) -> str | None:
+        """The text by the first encoding that fits; None for a document that is reported as bad."""
+        given = self.options.encoding
+        attempts = ("utf-8-sig", "latin-1") if given is None else (tolerant(given), "utf-8-sig")
+        at = 0
+        for encoding in attempts:
+            try:
+                text = data.decode(encoding)
+            except UnicodeError as error:
+                at = at or getattr(error, "start", 0)
+            else:
+                self._otherwise += encoding != attempts[0]
+                return text
+        line = data.count(b"\n", 0, at) + 1
+        self.bad(f"expected {given}, got bytes that are not; {ENCODING_HINT}", member, line)
+        return None
+
+
+def class_files(entries: list[Entry], source: Source, labels_required: bool) -> list[Entry]:
+    """The files in class folders, sorted by path; all files where there are no folders and none is needed."""
+    folders = {posixpath.dirname(entry.path) for entry in entries}
+    above = {"/".join(parts[:i]) for f in folders if (parts := f.split("/")) for i in range(len(parts))}
+    classes = folders - above - {""}
+    if not classes:
+        if labels_required:
+            raise CorpusError(
+                "expected a folder for each class with its documents in it, found no such folders; "
+                "for one file of documents say its format (--format)",
+                source.where,
+            )
+        return sorted(entries, key=lambda entry: entry.key)
+    if labels_required and all(posixpath.basename(folder).lower() in SPLIT_WORDS for folder in classes):
+        raise CorpusError(
+            f"expected class folders, found only the splits {', '.join(sorted(classes))}; "
+            "put each document in a folder named for its class",
+            source.where,
+        )
+    files = [entry for entry in entries if posixpath.dirname(entry.path) in classes]
+    if left_out := [entry.path for entry in entries if posixpath.dirname(entry.path) not in classes]:
+        few = len(left_out) <= 5
+        log.log(
+            logging.INFO if few else logging.WARNING,
+            "%s: %d files lie above the class folders and are no documents: %s",
+            source.name,
+            len(left_out),
+            ", ".join(left_out[:5]) + ("" if few else ", ..."),
+        )
+    return sorted(files, key=lambda entry: entry.key)
+
+
+def _siblings(entry: Entry) -> tuple[str, str]:
+    """What files must share to be one document: the folder above their classes, and the name."""
+    folder, base = posixpath.split(entry.name)
+    return posixpath.dirname(folder), base
+
+
+def same_content(files: list[Entry], source: Source) -> dict[int, bytes]:
+    """A digest for every file that might be a copy of another; sizes tell most apart without reading."""
+    sizes: dict[tuple[str, str], Counter[int | None]] = defaultdict(Counter)
+    for entry in files:
+        sizes[_siblings(entry)][entry.size] += 1
+    doubtful = {
+        entry.index
+        for entry in files
+        if (found := sizes[_siblings(entry)]).total() > 1 and (None in found or found[entry.size] > 1)
+    }
+    digests: dict[int, bytes] = {}
+    if not doubtful:
+        return digests
+    with suppress(CorpusError):  # the reading pass meets the damage again and reports it
+        for member in source.members(doubtful):
+            with suppress(CorpusError), member.open() as stream:
+                digests[member.entry.index] = hashlib.blake2b(stream.read(), digest_size=16).digest()
+    return digests
+
+
+def plan(files: list[Entry], digests: dict[int, bytes], flat: bool) -> list[Planned]:
+    """Files to documents; `files` come sorted by path."""
+    groups: dict[object, list[Entry]] = {}
+    for entry in files:
+        digest = digests.get(entry.index)
+        key: object = entry.index if digest is None else (_siblings(entry), digest)
+        groups.setdefault(key, []).append(entry)
+    planned = []
+    for group in groups.values():
+        folders = posixpath.dirname(group[0].path).split("/")[:-1]
+        split = next((s for s in map(split_of_folder, reversed(folders)) if s), "")
+        labels = () if flat else label_set(label_name(entry.path.split("/")[-2]) for entry in group)
+        planned.append(Planned(tuple(group), labels, split))
+    return planned
+
+
+def ids(planned: list[Planned]) -> list[str]:
+    """The shortest candidate that no other document has at the same level."""
+    folders = [posixpath.dirname(document.files[0].path) for document in planned]
+    # An archive often has a folder of its own on top, which the folder itself has not.
+    root = f"{posixpath.commonpath(folders)}/" if len(set(folders)) > 1 else ""
+    candidates = [document.names(root) for document in planned]
+    counts = [Counter(level) for level in zip(*candidates, strict=True)]
+    return [
+        next((name for name, count in zip(names, counts, strict=True) if count[name] == 1), names[-1])
+        for names in candidates
+    ]

@@ -1,0 +1,117 @@
+"""How a source is to be read: every option of every reader, in one value."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from lapwing.corpus.document import SPLITS
+from lapwing.errors import SettingsError
+
+FORMATS = ("jsonl", "csv", "tsv", "folder", "reuters", "rcv1", "smart", "svmlight")
+REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
+REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of `read` and `stream`; a reader ignores those that are not its own.
+
+    Every format
+    encoding         name of the text encoding; bytes that are not valid in it make a broken record.
+                     None: UTF-8, but latin-1 for Reuters. In a folder per class, documents that are not
+                     valid UTF-8 are read as latin-1, and documents not valid in a given encoding but valid
+                     UTF-8 as that; both are logged
+    skip_bad         go on after a broken record and count it, instead of raising
+    split            keep the documents of this split only
+    categories       keep these labels only; documents stay, possibly without labels
+    labels_required  a token file without its qrels, or a folder without class folders, is an error;
+                     False makes them unlabelled documents
+
+    csv, tsv, and as names of keys jsonl
+    text_column, label_column   a name from the header, or a number from 1
+    label_separator  a label cell holds several labels, separated by this; makes the source multi-label
+    quote            the quote character; "" where quotes have no meaning
+    header           the first row names the columns; False: it is data, columns have numbers only
+
+    rcv1
+    qrels            path of the file with lines `CATEGORY document 1`; None: looked for beside the tokens
+
+    reuters
+    reuters_split    modapte, modlewis or modhayes, as the collection's README defines them
+    reuters_labels   the field that holds the labels: topics, places, people, orgs or exchanges
+
+    smart
+    smart_require    letters of the fields that must not be empty, "TWM" for GLM07's OHSUMED
+    """
+
+    encoding: str | None = None
+    skip_bad: bool = False
+    split: str | None = None
+    categories: tuple[str, ...] | None = None
+    labels_required: bool = True
+    text_column: str | int | None = None
+    label_column: str | int | None = None
+    label_separator: str | None = None
+    quote: str = '"'
+    header: bool = True
+    qrels: str | os.PathLike[str] | None = None
+    reuters_split: str = "modapte"
+    reuters_labels: str = "topics"
+    smart_require: str = ""
+
+    def __post_init__(self) -> None:
+        if self.categories is not None:
+            if isinstance(self.categories, str):
+                raise SettingsError(f"categories must be a list of labels, got {self.categories!r}")
+            object.__setattr__(self, "categories", tuple(str(label) for label in self.categories))
+        _check_encoding(self.encoding)
+        _check_choice("reuters_split", self.reuters_split, REUTERS_SPLITS)
+        _check_choice("reuters_labels", self.reuters_labels, REUTERS_LABELS)
+        if self.split is not None:
+            _check_choice("split", self.split, SPLITS)
+        if self.label_separator == "":
+            raise SettingsError("label_separator must not be empty; leave it out for one label per cell")
+        if len(self.quote) > 1 or (self.quote and self.quote in " ,\t\n\r"):
+            raise SettingsError(f'quote must be a character such as \', or "" for none, got {self.quote!r}')
+        if self.smart_require and not (self.smart_require.isascii() and self.smart_require.isalpha()):
+            raise SettingsError(f'smart_require must be letters such as "TWM", got {self.smart_require!r}')
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> ReadOptions:
+        """Options from keywords; an unknown keyword is an error that lists the known ones."""
+        known = [f.name for f in fields(cls)]
+        for name in options:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise SettingsError(
+                    f"unknown option {name!r} for reading a corpus{hint} (options: {', '.join(known)})"
+                )
+        return cls(**options)
+
+
+def check_format(name: str) -> None:
+    _check_choice("format", name, ("auto", *FORMATS))
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise SettingsError(f"{option} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def _check_encoding(name: str | None) -> None:
+    if name is None:
+        return
+    try:
+        codecs.lookup(name)
+        b"abcd".decode(name)  # lookup() also knows codecs that are no text encodings, such as "hex"
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, ValueError, TypeError):
+        raise SettingsError(
+            f'encoding must be one that Python knows, such as "utf-8", "latin-1" or "gb18030", got {name!r}'
+        ) from None

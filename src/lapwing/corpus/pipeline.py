@@ -1,0 +1,236 @@
+"""From a path to documents: detect the format, run its reader over the members, filter, collect."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import IO, Any
+
+import numpy as np
+
+from lapwing.corpus.archives import TarSource
+from lapwing.corpus.detect import detect
+from lapwing.corpus.document import Corpus, Document, Kind
+from lapwing.corpus.folder import FolderReader
+from lapwing.corpus.jsonl import JsonLinesReader
+from lapwing.corpus.members import Member, Source
+from lapwing.corpus.options import ReadOptions, check_format
+from lapwing.corpus.rcv1 import Rcv1Reader
+from lapwing.corpus.reader import Reader, Tally, log
+from lapwing.corpus.reuters import ReutersReader
+from lapwing.corpus.smart import SmartReader
+from lapwing.corpus.sources import open_source
+from lapwing.corpus.svmlight import SvmlightReader
+from lapwing.corpus.table import CsvReader, TsvReader
+from lapwing.errors import CorpusError
+
+Path = str | os.PathLike[str] | IO[bytes]
+
+READERS: dict[str, type[Reader]] = {
+    "jsonl": JsonLinesReader,
+    "csv": CsvReader,
+    "tsv": TsvReader,
+    "folder": FolderReader,
+    "reuters": ReutersReader,
+    "rcv1": Rcv1Reader,
+    "smart": SmartReader,
+    "svmlight": SvmlightReader,
+}
+
+
+class Stream(Iterator[Document]):
+    """Documents one by one, in bounded memory. Can be gone through once; `with` closes it early.
+
+    name, format   what is read
+    kind           "text", "tokens" or "vectors"
+    exclusive      whether the source gives one label to each document, as far as it has been read
+    skipped        broken records left out so far
+    """
+
+    def __init__(self, source: Source, format: str, options: ReadOptions) -> None:
+        self.name = source.name
+        self.format = format
+        self._source = source
+        self._options = options
+        self._tally = Tally(options.skip_bad)
+        self._reader = READERS[format](source, options, self._tally)
+        self._documents = self._run()
+        self.key: list[str] = []  # the path of the member that the last document came from
+
+    @property
+    def kind(self) -> Kind:
+        return self._reader.kind
+
+    @property
+    def exclusive(self) -> bool:
+        return self._reader.exclusive
+
+    @property
+    def skipped(self) -> int:
+        return self._tally.skipped
+
+    @property
+    def source(self) -> dict[str, str]:
+        """Where the documents come from, without the folders of this machine."""
+        return {"format": self.format, "path": self._source.label}
+
+    def __next__(self) -> Document:
+        return next(self._documents)
+
+    def close(self) -> None:
+        """Close the files, which also happens at the end."""
+        self._documents.close()
+        self._source.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def _run(self) -> Generator[Document, None, None]:
+        with closing(self._source):
+            yield from self._filtered()
+
+    def _filtered(self) -> Iterator[Document]:
+        keep = None if self._options.categories is None else set(self._options.categories)
+        wanted = self._options.split
+        splits: set[str] = set()
+        count = 0
+        for document in self._read_all():
+            splits.add(document.split)
+            if wanted is not None and document.split != wanted:
+                continue
+            if keep is not None:
+                document = document._replace(labels=tuple(x for x in document.labels if x in keep))
+            count += 1
+            yield document
+        self._reader.finish()
+        self._tally.report(self.name)
+        if isinstance(self._source, TarSource) and self._source.links:
+            log.warning("%s: %d links in the archive were not followed", self.name, self._source.links)
+        if not count:
+            raise self._nothing(splits)
+
+    def _read_all(self) -> Iterator[Document]:
+        """The documents of all members. With skip_bad, damage loses the rest of its member or archive."""
+        chosen = {entry.index for entry in self._reader.choose(self._source.entries)}
+        try:
+            for member in self._source.members(chosen):
+                yield from self._read_member(member)
+        except CorpusError as error:
+            if not self._options.skip_bad:
+                raise
+            self._tally.bad(error)
+
+    def _read_member(self, member: Member) -> Iterator[Document]:
+        self.key = member.entry.key
+        try:
+            yield from self._reader.documents(member)
+        except CorpusError as error:
+            if not self._options.skip_bad:
+                raise
+            self._tally.bad(error)
+
+    def _nothing(self, splits: set[str]) -> CorpusError:
+        if splits:
+            present = ", ".join(sorted(splits - {""})) or "none"
+            message = f"expected documents of split {self._options.split!r}, found splits: {present}"
+        elif self._tally.first is not None:
+            message = f"expected documents, found only broken ones; the first: {self._tally.first}"
+        else:
+            message = f"expected documents in format {self.format}, found none"
+        return CorpusError(message, self._source.where)
+
+
+def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
+    """The documents at `path`, one by one: a file, folder or archive, or an open binary stream.
+
+    See `ReadOptions` for the options. An archive that comes from a stream is held in memory.
+    """
+    check_format(format)
+    settings = ReadOptions.of(options)
+    source = open_source(path, tolerant=settings.skip_bad)
+    try:
+        return Stream(source, detect(source, settings) if format == "auto" else format, settings)
+    except CorpusError:
+        source.close()
+        raise
+
+
+def read(path: Path, format: str = "auto", **options: Any) -> Corpus:
+    """All documents at `path`: a file, folder or archive, or an open binary stream.
+
+    format is one of jsonl, csv, tsv, folder, reuters, rcv1, smart, svmlight, or "auto" to find out. See
+    `ReadOptions` for the options. A folder and an archive of it give the same corpus.
+    """
+    documents = stream(path, format, **options)
+    collected = _Collector(documents.kind)
+    for document in documents:
+        collected.add(document, documents.key)
+    corpus = collected.corpus(documents)
+    if not documents._source.ordered:
+        order = sorted(range(len(corpus)), key=collected.keys.__getitem__)
+        if order != list(range(len(order))):
+            corpus = corpus.select(order)
+    return corpus
+
+
+class _Collector:
+    """Documents on their way into the columns of a Corpus."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.ids: list[str] = []
+        self.labels: list[tuple[str, ...]] = []
+        self.split: list[str] = []
+        self.keys: list[list[str]] = []
+        self.weights = array("d")
+        self.texts: list[str] = []
+        self.features, self.values, self.ends = array("i"), array("d"), array("q", [0])
+
+    def add(self, document: Document, key: list[str]) -> None:
+        self.ids.append(document.id)
+        self.labels.append(document.labels)
+        self.split.append(document.split)
+        self.weights.append(document.weight)
+        self.keys.append(key)
+        if isinstance(document.content, str):
+            self.texts.append(document.content)
+        else:
+            features, values = document.content
+            self.features.extend(features)
+            self.values.extend(values)
+            self.ends.append(len(self.features))
+
+    def corpus(self, read: Stream) -> Corpus:
+        matrix, names = self._matrix() if self.kind == "vectors" else (None, None)
+        return Corpus(
+            name=read.name,
+            kind=self.kind,
+            documents=self.texts if matrix is None else matrix,
+            labels=self.labels,
+            ids=self.ids,
+            exclusive=read.exclusive and all(len(labels) == 1 for labels in self.labels),
+            split=self.split,
+            weights=np.array(self.weights, dtype=np.float64),
+            feature_names=names,
+            skipped=read.skipped,
+            source=read.source,
+        )
+
+    def _matrix(self) -> tuple[Any, list[str]]:
+        """A CSR matrix with a column for every id that occurs, in numeric order."""
+        import scipy.sparse as sp  # only vectors need it; importing it takes longer than reading a small file
+
+        occurring, columns = np.unique(np.array(self.features, dtype=np.int32), return_inverse=True)
+        ends = np.array(self.ends, dtype=np.int64)
+        if len(columns) < 2**31:
+            ends = ends.astype(np.int32)
+        shape = (len(self.ids), len(occurring))
+        values = np.array(self.values, dtype=np.float64)
+        matrix = sp.csr_matrix((values, columns.astype(np.int32), ends), shape=shape)
+        matrix.eliminate_zeros()
+        return matrix, [str(name) for name in occurring]

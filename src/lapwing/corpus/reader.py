@@ -1,0 +1,133 @@
+"""What a format's reader is: members in, documents out, broken records reported to a tally."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+from lapwing.corpus.document import Document, Kind
+from lapwing.corpus.fields import split_of_file
+from lapwing.corpus.members import Entry, Member, Source
+from lapwing.corpus.options import ReadOptions
+from lapwing.errors import CorpusError
+
+log = logging.getLogger(__name__)
+
+# Files that explain a collection and are not part of it.
+ABOUT = re.compile(r"(readme|licen[sc]e|copying|changelog|citation|notice)\b.*", re.IGNORECASE)
+
+
+class Tally:
+    """Broken records: raised at once, or with skip_bad counted, the first one remembered."""
+
+    def __init__(self, skip_bad: bool) -> None:
+        self.skip_bad = skip_bad
+        self.skipped = 0
+        self.first: CorpusError | None = None
+
+    def bad(self, error: CorpusError) -> None:
+        if not self.skip_bad:
+            raise error
+        self.skipped += 1
+        self.first = self.first or error
+
+    def report(self, name: str) -> None:
+        if self.skipped:
+            log.warning("%s: %d broken records skipped; the first: %s", name, self.skipped, self.first)
+
+
+class Reader:
+    """Base of the readers.
+
+    kind        what the documents are
+    exclusive   one label per document by the nature of the source, as far as it has been read
+    extensions  file names that are surely of this format, in a folder of several files
+    """
+
+    kind: Kind = "text"
+    exclusive: bool = False
+    extensions: tuple[str, ...] = ()
+    default_encoding = "utf-8-sig"
+
+    def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
+        self.source = source
+        self.options = options
+        self.tally = tally
+
+    def choose(self, entries: list[Entry]) -> list[Entry]:
+        """The members that hold documents: by their extension, else all that do not explain the rest."""
+        named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
+        return named or [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
+
+    def documents(self, member: Member) -> Iterator[Document]:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Called when all members have been read."""
+
+    def lines(self, member: Member, stream: io.BufferedReader, newline: str | None = "\n") -> Iterator[str]:
+        """Decoded lines. Bytes that are not valid come as lone surrogates: see `is_broken`."""
+        return decoded_lines(stream, member.where, self.options.encoding or self.default_encoding, newline)
+
+    def bad(self, message: str, member: Member, line: int | None) -> None:
+        self.tally.bad(CorpusError(message, member.where, line))
+
+    def bad_encoding(self, member: Member, line: int) -> None:
+        encoding = self.options.encoding or "UTF-8"
+        self.bad(f"expected {encoding}, got bytes that are not; {ENCODING_HINT}", member, line)
+
+    def split_of(self, member: Member) -> str:
+        """From the file's name, where there are several files; a lone test.csv is just a name."""
+        return "" if self.source.single else split_of_file(member.base)
+
+
+ENCODING_HINT = "name the right one with encoding (--encoding latin-1), or use skip_bad"
+
+
+def decoded_lines(stream: io.BufferedReader, where: str, encoding: str, newline: str | None) -> Iterator[str]:
+    """Lines in any encoding, UTF-16 included.
+
+    surrogateescape lets a single record be broken, and the next one be read.
+    """
+    number = 0
+    decoder = io.TextIOWrapper(stream, tolerant(encoding), errors="surrogateescape", newline=newline)
+    with decoder as text:
+        lines = iter(text)
+        while True:
+            try:
+                line = next(lines)
+            except StopIteration:
+                return
+            except UnicodeError as error:
+                _undecodable(error, where, number + 1, encoding)
+            number += 1
+            yield line
+
+
+def tolerant(encoding: str) -> str:
+    """UTF-8 that drops a byte order mark, for UTF-8 by any of its names."""
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def _undecodable(error: UnicodeError, where: str, line: int, encoding: str) -> NoReturn:
+    reason = getattr(error, "reason", str(error))
+    raise CorpusError(f"expected {encoding}, got bytes that are not ({reason}); {ENCODING_HINT}", where, line)
+
+
+def is_broken(text: str) -> bool:
+    """Whether decoding met bytes that are not valid in the encoding."""
+    if text.isascii():
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def any_broken(texts: Iterable[str]) -> bool:
+    return any(map(is_broken, texts))

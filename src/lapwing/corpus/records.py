@@ -1,0 +1,60 @@
+"""Records of `.I` and other one-letter fields, as SMART and the RCV1 token files have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from lapwing.corpus.reader import is_broken
+
+MARKER = re.compile(r"\.([A-Z])(?:[ \t]+(.*))?\s*", re.DOTALL)
+
+
+class Record(NamedTuple):
+    """One record: the line it begins on, its fields by letter, or what is wrong with it."""
+
+    line: int
+    fields: dict[str, str]
+    problem: str = ""
+
+
+def records(lines: Iterable[str], letters: str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ") -> Iterator[Record]:
+    """Records in a stream of lines. A field's content stands on its marker's line, the next ones, or both."""
+    begins = 0
+    problem = ""
+    fields: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for number, line in enumerate(lines, start=1):
+        marker = MARKER.fullmatch(line) if line.startswith(".") else None
+        if marker is None:
+            if current is not None:
+                current.append(line)
+            elif line.strip() and not problem:
+                problem, begins = f"expected a record to begin with .I, got {line.strip()[:40]!r}", number
+        elif marker[1] == "I":
+            if begins:
+                yield _record(begins, fields, problem)
+            begins, problem, fields = number, "", {}
+            current = fields.setdefault("I", [])
+        else:
+            if not begins:
+                problem, begins = f"expected a record to begin with .I, got .{marker[1]}", number
+            if marker[1] not in letters and not problem:
+                problem = f"expected the fields {', '.join('.' + x for x in letters)}, got .{marker[1]}"
+            current = fields.setdefault(marker[1], [])
+        if marker is not None and marker[2] and current is not None:
+            current.append(marker[2])
+        if is_broken(line) and not problem:
+            begins = begins or number
+            problem = f"expected text in the right encoding, line {number} is not; name it with --encoding"
+    if begins:
+        yield _record(begins, fields, problem)
+
+
+def _record(line: int, fields: dict[str, list[str]], problem: str) -> Record:
+    joined = {letter: "\n".join(part.strip("\r\n") for part in parts) for letter, parts in fields.items()}
+    joined = {letter: text.strip() for letter, text in joined.items()}
+    if not problem and not joined.get("I"):
+        problem = "expected an id after .I, found none"
+    return Record(line, joined, problem)

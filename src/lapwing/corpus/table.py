@@ -1,0 +1,165 @@
+"""CSV and TSV: a header row, then a document per row.
+
+Columns found by themselves, by name in any case: `text`; one of label, labels, category, class, target;
+`id`, `split`, `weight`. In a file of two columns where only one of text and label has such a name, the
+other column is the other one; a file of one column is all text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lapwing.corpus.document import Document
+from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
+from lapwing.corpus.members import Member, Source
+from lapwing.corpus.options import ReadOptions
+from lapwing.corpus.reader import Reader, Tally, any_broken
+from lapwing.errors import CorpusError
+
+LABEL_NAMES = ("label", "labels", "category", "class", "target")
+OTHER_NAMES = ("id", "split", "weight")
+LONGEST_FIELD = 1 << 27  # characters; the csv module's own limit of 131,072 is less than a long document
+
+
+class CsvReader(Reader):
+    extensions: tuple[str, ...] = (".csv",)
+    delimiter = ","
+
+    def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
+        super().__init__(source, options, tally)
+        self.exclusive = self.options.label_separator is None
+
+    def documents(self, member: Member) -> Iterator[Document]:
+        file_split = self.split_of(member)
+        columns: Columns | None = None
+        with member.open() as stream:
+            for number, row in self._rows(member, stream):
+                if columns is None:
+                    columns = choose_columns(row, self.options, member.where, number)
+                    if self.options.header:
+                        continue
+                if any_broken(row):
+                    self.bad_encoding(member, number)
+                    continue
+                try:
+                    document = self._document(row, columns, f"{member.base}:{number}", file_split)
+                except BadRecord as error:
+                    self.bad(str(error), member, number)
+                else:
+                    yield document
+
+    def _rows(self, member: Member, stream: io.BufferedReader) -> Iterator[tuple[int, list[str]]]:
+        """Rows that are not empty, with the number of the line each begins on."""
+        if csv.field_size_limit() < LONGEST_FIELD:
+            csv.field_size_limit(LONGEST_FIELD)
+        quote = self.options.quote
+        rows = csv.reader(
+            self.lines(member, stream, newline=""),
+            delimiter=self.delimiter,
+            quotechar=quote or None,
+            quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+            strict=True,
+        )
+        while True:
+            begins = rows.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                hint = ' (where quotes have no meaning, use quote="")' if quote else ""
+                self.bad(f"expected a row of well-quoted fields, got: {error}{hint}", member, begins)
+            else:
+                if row:
+                    yield begins, row
+
+    def _document(self, row: list[str], columns: Columns, default_id: str, file_split: str) -> Document:
+        if len(row) != columns.width:
+            raise BadRecord(
+                f"expected {columns.width} columns, got {len(row)}: {short(row)}; "
+                "fields that contain the separator or a line end must be quoted"
+            )
+
+        def cell(column: int | None) -> str:
+            return "" if column is None else row[column]
+
+        separator = self.options.label_separator
+        labels = [cell(columns.label)] if separator is None else cell(columns.label).split(separator)
+        return Document(
+            sound(cell(columns.id)) or default_id,
+            row[columns.text],
+            label_set(map(label_name, labels)),
+            split_name(cell(columns.split).strip()) or file_split,
+            weight_value(cell(columns.weight).strip()),
+        )
+
+
+class TsvReader(CsvReader):
+    extensions = (".tsv", ".tab")
+    delimiter = "\t"
+
+
+class Columns(NamedTuple):
+    """Positions from 0; `width` is how many columns every row must have."""
+
+    width: int
+    text: int
+    label: int | None
+    id: int | None
+    split: int | None
+    weight: int | None
+
+
+def choose_columns(first: list[str], options: ReadOptions, where: str, line: int) -> Columns:
+    """Which column is which, from the first row and the options."""
+    names = [name.strip() for name in first] if options.header else [""] * len(first)
+    lower = [name.lower() for name in names]
+
+    def known(*wanted: str) -> int | None:
+        return next((lower.index(name) for name in wanted if name in lower), None)
+
+    text = _given(options.text_column, "text_column", names, where, line)
+    label = _given(options.label_column, "label_column", names, where, line)
+    # A column asked for by the user is not found a second time by its name.
+    text = known("text") if text is None and known("text") != label else text
+    label = known(*LABEL_NAMES) if label is None and known(*LABEL_NAMES) != text else label
+    plain = [i for i, name in enumerate(lower) if i not in (text, label) and name not in OTHER_NAMES]
+    if text is None and len(plain) == 1 and len(names) <= 2:
+        text = plain.pop()
+    if text is None:
+        listed = short(", ".join(names)) if options.header else f"{len(names)} without names"
+        raise CorpusError(
+            f"expected a column named 'text', found columns {listed}; say which one holds the text with "
+            "text_column (--text-column), or name the format (--format) if this is no table",
+            where,
+            line,
+        )
+    if label is None and len(plain) == 1 and len(names) == 2 and options.header:
+        label = plain.pop()
+    others = [None if i in (text, label) else i for i in map(known, OTHER_NAMES)]
+    return Columns(len(names), text, label, *others)
+
+
+def _given(column: str | int | None, option: str, names: list[str], where: str, line: int) -> int | None:
+    """The position of a column that an option names by header or by number from 1."""
+    if column is None:
+        return None
+    if isinstance(column, str):
+        if column in names:
+            return names.index(column)
+        lower = [name.lower() for name in names]
+        if column.lower() in lower:
+            return lower.index(column.lower())
+    text = str(column).strip()
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if 1 <= number <= len(names):
+        return number - 1
+    raise CorpusError(
+        f"expected {option} to be one of the columns {short(', '.join(names))}, or a number from 1 to "
+        f"{len(names)}, got {short(column)}",
+        where,
+        line,
+    )

@@ -1,0 +1,119 @@
+"""What the classifiers share: a fitted `LinearModel` behind scikit-learn's attributes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError
+from lapwing.model import LinearModel, save
+from lapwing.model.objective import sigmoid
+from lapwing.training import TrainSettings, train
+
+
+class LinearModelClassifier(ClassifierMixin, BaseEstimator):
+    """fit() leaves a `model_`; everything predicts through it."""
+
+    model_: LinearModel
+    _takes_label_lists = False  # whether a list of lists means labels, not an indicator matrix
+
+    def _train(self, corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] | None) -> None:
+        self.model_ = model = train(corpus, settings, classes=classes)
+        self.classes_ = _label_array(model.classes)
+        self.coef_ = model.weights
+        self.intercept_ = model.intercepts
+        self.variance_ = model.fits.variance
+        self.objective_ = model.fits.objective
+        self.dual_gap_ = model.fits.gap
+        self.kkt_ = model.fits.kkt
+        self.converged_ = model.fits.converged
+        self.n_iter_ = model.fits.rounds
+        self.thresholds_ = sigmoid(model.thresholds)
+
+    def _inputs(self, X: Any) -> Any:
+        return X
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Linear scores: (n,) for two exclusive classes, else (n, classes)."""
+        check_is_fitted(self)
+        scores = self.model_.scores(self._inputs(X))
+        return scores[:, 0] if self.model_.exclusive and len(self.classes_) == 2 else scores
+
+    def category_proba(self, X: Any) -> np.ndarray:
+        """(n, rows of coef_): the probability of each category on its own."""
+        check_is_fitted(self)
+        return self.model_.category_proba(self._inputs(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(n, classes): rows add up to 1 for exclusive classes; independent probabilities for label sets."""
+        check_is_fitted(self)
+        return self.model_.class_proba(self.category_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray | list[tuple[Hashable, ...]]:
+        """Classes; for label sets an indicator array, or tuples of labels where fit() was given label lists."""
+        check_is_fitted(self)
+        chosen = self.model_.decide(self.model_.scores(self._inputs(X)))
+        if self.model_.exclusive:
+            return self.classes_[np.argmax(chosen, axis=1)]  # type: ignore[no-any-return]
+        if self._label_lists:
+            return [tuple(self.model_.classes[k] for k in np.flatnonzero(row)) for row in chosen]
+        return chosen.astype(int)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `lapwing.load` and the commands read."""
+        check_is_fitted(self)
+        save(self.model_, path)
+
+    def _read_labels(self, y: Any, n: int) -> tuple[list[tuple[Hashable, ...]], bool, list[Hashable] | None]:
+        """(label sets, exclusive, classes or None) of whatever fit() was given as y."""
+        self._label_lists = self._takes_label_lists and _is_label_lists(y)
+        if y is None:
+            raise InputError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        if self._label_lists:
+            return [tuple(sorted(set(row), key=str)) for row in _of_length(y, n)], False, None
+        if not sp.issparse(y):
+            y = np.asarray(y)
+        if y.ndim == 2 and (y.shape[1] > 1 or sp.issparse(y)):
+            indicator = sp.csr_matrix(_of_length(y, n))
+            if not np.isin(indicator.data, (0, 1)).all():
+                raise InputError("expected an indicator matrix of zeros and ones, got other values")
+            indicator.eliminate_zeros()
+            indicator.sort_indices()
+            ends = indicator.indptr.tolist()
+            columns = indicator.indices.tolist()
+            labels = [tuple(columns[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+            return labels, False, list(range(indicator.shape[1]))
+        flat = _of_length(column_or_1d(y, warn=True), n)
+        check_classification_targets(flat)
+        return [(label,) for label in flat.tolist()], True, None
+
+
+def _is_label_lists(y: Any) -> bool:
+    return isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple | set | frozenset)
+
+
+def _of_length(y: Any, n: int) -> Any:
+    rows = y.shape[0] if hasattr(y, "shape") else len(y)
+    if rows != n:
+        raise InputError(f"expected labels for {n} documents, got {rows}")
+    return y
+
+
+def _label_array(labels: Sequence[Hashable]) -> np.ndarray:
+    """Labels of one type as an array of it, others as objects."""
+    if len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | int | float | bool):
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array

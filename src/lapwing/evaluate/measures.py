@@ -1,0 +1,179 @@
+"""Contingency tables per category, what is computed from them, and their averages.
+
+Averages run over the categories that occur among the labels evaluated. F1 is 1 where there is nothing to
+find and nothing was found (GLM07); `undefined=0.0` is the other convention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lapwing.model.linear import LinearModel
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Four counts per category."""
+
+    tp: np.ndarray
+    fp: np.ndarray
+    fn: np.ndarray
+    tn: np.ndarray
+
+    @classmethod
+    def of(cls, truth: np.ndarray, chosen: np.ndarray) -> Tables:
+        """From two boolean arrays (documents, categories)."""
+        return cls(
+            tp=np.sum(truth & chosen, axis=0),
+            fp=np.sum(~truth & chosen, axis=0),
+            fn=np.sum(truth & ~chosen, axis=0),
+            tn=np.sum(~truth & ~chosen, axis=0),
+        )
+
+    @property
+    def errors(self) -> np.ndarray:
+        return self.fp + self.fn
+
+    def precision(self, undefined: float = 1.0) -> np.ndarray:
+        return self._rate(self.tp, self.tp + self.fp, undefined)
+
+    def recall(self, undefined: float = 1.0) -> np.ndarray:
+        return self._rate(self.tp, self.tp + self.fn, undefined)
+
+    def f1(self, undefined: float = 1.0) -> np.ndarray:
+        return self._rate(2 * self.tp, 2 * self.tp + self.fp + self.fn, undefined)
+
+    def _rate(self, part: np.ndarray, whole: np.ndarray, undefined: float) -> np.ndarray:
+        """part/whole; `undefined` where TP+FP+FN is 0, else 0 where whole is 0."""
+        empty = np.where(self.tp + self.fp + self.fn == 0, undefined, 0.0)
+        return np.divide(part, whole, out=empty, where=whole > 0)
+
+
+def auc(truth: np.ndarray, scores: np.ndarray) -> float:
+    """Probability that a positive document outscores a negative one, ties counting half; NaN without both."""
+    positives = int(truth.sum())
+    negatives = truth.size - positives
+    if not positives or not negatives:
+        return float("nan")
+    _, group, sizes = np.unique(scores, return_inverse=True, return_counts=True)
+    above = np.cumsum(sizes)
+    ranks = above - (sizes - 1) / 2.0  # mean rank of each group of equal scores
+    return float((ranks[group][truth].sum() - positives * (positives + 1) / 2.0) / (positives * negatives))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A model's decisions against the labels of `documents` documents.
+
+    occurs    categories with a positive document here: those the averages run over
+    unknown   labels of the data that the model does not have
+    n_kept    features with a weight, per category
+    """
+
+    categories: tuple[Hashable, ...]
+    exclusive: bool
+    documents: int
+    tables: Tables
+    auc: np.ndarray
+    occurs: np.ndarray
+    unknown: tuple[Hashable, ...]
+    n_kept: np.ndarray
+    undefined: float = 1.0
+
+    @property
+    def left_out(self) -> int:
+        return int((~self.occurs).sum())
+
+    def averages(self) -> dict[str, dict[str, float]]:
+        """macro: mean over categories; micro: of the pooled counts; weighted: mean by number of positives."""
+        tables, seen = self.tables, self.occurs
+        values = {
+            "precision": tables.precision(self.undefined),
+            "recall": tables.recall(self.undefined),
+            "f1": tables.f1(self.undefined),
+        }
+        if not seen.any():
+            return {kind: dict.fromkeys(values, float("nan")) for kind in ("macro", "micro", "weighted")}
+        pooled = Tables(*(np.array([part[seen].sum()]) for part in (tables.tp, tables.fp, tables.fn, tables.tn)))
+        support = (tables.tp + tables.fn)[seen]
+        return {
+            "macro": {name: float(value[seen].mean()) for name, value in values.items()},
+            "micro": {name: float(getattr(pooled, name)(self.undefined)[0]) for name in values},
+            "weighted": {name: float(np.average(value[seen], weights=support)) for name, value in values.items()},
+        }
+
+    def accuracy(self) -> float:
+        """Share of documents put in their class; for exclusive classes only."""
+        return float(self.tables.tp.sum() / max(self.documents, 1)) if self.exclusive else float("nan")
+
+    def to_dict(self) -> dict[str, Any]:
+        tables = self.tables
+        columns: dict[str, np.ndarray] = {
+            "tp": tables.tp, "fp": tables.fp, "fn": tables.fn, "errors": tables.errors,
+            "precision": tables.precision(self.undefined), "recall": tables.recall(self.undefined),
+            "f1": tables.f1(self.undefined), "auc": self.auc, "features": self.n_kept, "averaged": self.occurs,
+        }  # fmt: skip
+        kept = self.n_kept[self.occurs]
+        return {
+            "documents": self.documents,
+            "categories": [
+                {"category": label, **{name: _plain(column[k]) for name, column in columns.items()}}
+                for k, label in enumerate(self.categories)
+            ],
+            "averages": {k: {n: _plain(v) for n, v in d.items()} for k, d in self.averages().items()},
+            "accuracy": _plain(self.accuracy()),
+            "categories_averaged": int(self.occurs.sum()),
+            "categories_left_out": self.left_out,
+            "labels_unknown_to_the_model": list(self.unknown),
+            "features_per_category": {
+                "min": int(kept.min()) if kept.size else 0,
+                "max": int(kept.max(initial=0)),
+                "mean": float(kept.mean()) if kept.size else 0.0,
+            },
+        }
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own types; NaN, which it lacks, as null."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def evaluate(
+    model: LinearModel,
+    blocks: Iterable[tuple[Any, Sequence[tuple[Hashable, ...]]]],
+    *,
+    undefined: float = 1.0,
+) -> Evaluation:
+    """Score blocks of (documents, label sets) and count what was right."""
+    number = {label: k for k, label in enumerate(model.classes)}
+    truths, all_scores = [], []
+    unknown: set[Hashable] = set()
+    for documents, labels in blocks:
+        truth = np.zeros((len(labels), len(number)), dtype=bool)
+        for i, row in enumerate(labels):
+            for label in row:
+                if label in number:
+                    truth[i, number[label]] = True
+                else:
+                    unknown.add(label)
+        truths.append(truth)
+        all_scores.append(model.scores(documents))
+    truth = np.vstack(truths)
+    scores = np.vstack(all_scores)
+    by_class = np.hstack([-scores, scores]) if scores.shape[1] < len(number) else scores
+    return Evaluation(
+        categories=model.classes,
+        exclusive=model.exclusive,
+        documents=len(truth),
+        tables=Tables.of(truth, model.decide(scores)),
+        auc=np.array([auc(truth[:, k], by_class[:, k]) for k in range(len(number))]),
+        occurs=truth.any(axis=0),
+        unknown=tuple(sorted(unknown, key=str)),
+        n_kept=np.broadcast_to(model.n_kept, len(number)),
+        undefined=undefined,
+    )

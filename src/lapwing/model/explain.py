@@ -1,0 +1,103 @@
+"""Why a text got the scores it got: each score is a sum, so this is exact, not an approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from lapwing.errors import InputError
+from lapwing.model.objective import sigmoid
+from lapwing.text import strip_html, token_spans
+
+if TYPE_CHECKING:
+    from lapwing.model.linear import LinearModel
+
+
+class Contribution(NamedTuple):
+    """One feature's part in a score: value × weight, and where in the text it stands."""
+
+    feature: str
+    value: float
+    weight: float
+    contribution: float
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class CategoryExplanation:
+    """score = intercept + the contributions; strongest first."""
+
+    category: Hashable
+    score: float
+    probability: float
+    threshold: float
+    chosen: bool
+    intercept: float
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Categories by probability, highest first; `text` is what the spans refer to."""
+
+    text: str
+    categories: tuple[CategoryExplanation, ...]
+
+
+def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] | None) -> Explanation:
+    if model.weighting is None:
+        raise InputError("this model was trained on vectors and has no words to explain a text by")
+    settings = model.weighting.settings
+    vector = model.vectors([text])
+    scores = model.scores(vector)
+    probabilities = sigmoid(scores)[0]
+    chosen = model.decide(scores)[0][-len(model.categories) :]
+    if settings.strip_html and settings.tokens != "ready":
+        text = strip_html(text)
+    spans = _term_spans(model, text)
+    values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
+    rows = range(len(model.categories))
+    if categories is not None:
+        if unknown := [c for c in categories if c not in model.categories]:
+            raise InputError(f"the model has no category {unknown[0]!r}; it has {_some(model.categories)}")
+        rows = [model.categories.index(c) for c in categories]  # type: ignore[assignment]
+    explained = []
+    for row in rows:
+        start, end = model.weights.indptr[row : row + 2]
+        parts = []
+        for j, weight in zip(model.weights.indices[start:end], model.weights.data[start:end], strict=True):
+            if value := values.get(int(j), 0.0):
+                name = model.feature_names[j]
+                parts.append(Contribution(name, value, float(weight), value * float(weight), spans.get(name, ())))
+        parts.sort(key=lambda part: (-abs(part.contribution), part.feature))
+        explained.append(
+            CategoryExplanation(
+                model.categories[row], float(scores[0, row]), float(probabilities[row]),
+                float(model.thresholds[row]), bool(chosen[row]), float(model.intercepts[row]), tuple(parts),
+            )  # fmt: skip
+        )
+    explained.sort(key=lambda one: -one.probability)
+    return Explanation(text, tuple(explained))
+
+
+def _term_spans(model: LinearModel, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Where each term of the text stands."""
+    assert model.weighting is not None
+    settings = model.weighting.settings
+    found = list(token_spans(text, settings))
+    stems = [token for _, _, token in found]
+    if settings.stemmer != "none" and settings.tokens != "ready":
+        import Stemmer
+
+        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(stems)
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for (start, end, token), stem in zip(found, stems, strict=True):
+        if token not in settings.stop_set:
+            spans.setdefault(stem, []).append((start, end))
+    return {stem: tuple(places) for stem, places in spans.items()}
+
+
+def _some(labels: Sequence[Hashable], limit: int = 8) -> str:
+    shown = ", ".join(map(repr, labels[:limit]))
+    return shown if len(labels) <= limit else f"{shown} and {len(labels) - limit} more"

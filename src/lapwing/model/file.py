@@ -1,0 +1,271 @@
+"""The model file: a safetensors container with one metadata key holding canonical JSON.
+
+Schema 1. Tensors: terms (UTF-8 bytes of all names) with terms_ptr, document_frequency for text models,
+weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and one fit_* entry per
+category. The JSON names the schema, link, labels, text settings and provenance, and carries a SHA-256 over
+every byte of the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number
+is still checked: a file can be well-hashed and hostile. Nothing in it is ever executed, and nothing larger
+than the file itself is allocated from a number it states.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError, LapwingError, ModelFileError
+from lapwing.model.linear import FitSummary, LinearModel
+from lapwing.model.objective import LINKS
+from lapwing.text import TextSettings, Weighting
+
+SCHEMA = 1
+KEY = "lapwing"
+BLANK_HASH = "0" * 64
+
+_FIT_TYPES = {"rounds": np.int64, "converged": np.uint8, "positives": np.int64}
+_TYPES: dict[str, type] = {
+    "terms": np.uint8,
+    "terms_ptr": np.int64,
+    "weights_ptr": np.int64,
+    "weights_index": np.int32,
+    "weights_data": np.float64,
+    "intercepts": np.float64,
+    "thresholds": np.float64,
+    **{f"fit_{f.name}": _FIT_TYPES.get(f.name, np.float64) for f in fields(FitSummary)},
+}
+
+
+def save(model: LinearModel, path: str | os.PathLike[str]) -> None:
+    """Write beside `path`, then rename into place: an old file stays whole until the new one is."""
+    write_beside(Path(path), to_bytes(model))
+
+
+def load(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a model file, or raise ModelFileError saying what is wrong with it."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"cannot read the model file {path}: {error.strerror or error}") from error
+    try:
+        return from_bytes(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def write_beside(path: Path, content: bytes) -> None:
+    try:
+        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside, 0o666 & ~umask)
+        os.replace(beside, path)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(beside)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise
+
+
+def to_bytes(model: LinearModel) -> bytes:
+    """The same model always gives the same bytes."""
+    from safetensors.numpy import save as pack
+
+    names = model.feature_names if model.weighting is None else model.weighting.terms
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    tensors: dict[str, np.ndarray] = {
+        "terms": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        "terms_ptr": np.concatenate(([0], np.cumsum([len(e) for e in encoded], dtype=np.int64))),
+        "weights_ptr": model.weights.indptr,
+        "weights_index": model.weights.indices,
+        "weights_data": model.weights.data,
+        "intercepts": model.intercepts,
+        "thresholds": model.thresholds,
+        **{f"fit_{f.name}": getattr(model.fits, f.name) for f in fields(FitSummary)},
+    }
+    header: dict[str, Any] = {
+        "schema": SCHEMA,
+        "sha256": BLANK_HASH,
+        "link": model.link,
+        "exclusive": model.exclusive,
+        "classes": [_plain(label) for label in model.classes],
+        "provenance": model.provenance,
+        "text": None,
+    }
+    types = dict(_TYPES)
+    if model.weighting is not None:
+        header["text"] = model.weighting.settings.to_dict()
+        header["n_documents"] = model.weighting.n_documents
+        tensors["document_frequency"] = model.weighting.document_frequency
+        types["document_frequency"] = np.int64
+    exact = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
+    try:
+        text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the provenance cannot be written as JSON: {error}") from error
+    content = pack(exact, metadata={KEY: text})
+    at = _hash_at(content)
+    digest = hashlib.sha256(content).hexdigest().encode()
+    return content[:at] + digest + content[at + len(digest) :]
+
+
+def _plain(label: Hashable) -> str | int | float | bool:
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, str | int | bool) or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    raise InputError(f"a model file holds labels that are strings, numbers or booleans, not {label!r}")
+
+
+def _hash_at(content: bytes) -> int:
+    """Where the 64 digits of the hash stand: in the JSON, itself a string within the container's JSON."""
+    marker = b'\\"sha256\\":\\"'
+    at = content.find(marker)
+    if at < 0 or at + len(marker) + 64 > len(content):
+        raise ModelFileError("not a lapwing model file, or truncated")
+    return at + len(marker)
+
+
+def from_bytes(content: bytes) -> LinearModel:
+    """Everything the file states is checked before it is used."""
+    at = _hash_at(content)
+    stated = content[at : at + 64]
+    blank = content[:at] + BLANK_HASH.encode() + content[at + 64 :]
+    if hashlib.sha256(blank).hexdigest().encode() != stated:
+        raise ModelFileError("the checksum does not match: the file is truncated or was altered")
+    header, tensors = _unpack(content)
+    try:
+        return _build(header, tensors)
+    except ModelFileError:
+        raise
+    except (LapwingError, KeyError, TypeError, ValueError, OverflowError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"the file is inconsistent: {error}") from error
+
+
+def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as unpack
+
+    try:
+        size = int.from_bytes(content[:8], "little")
+        container = json.loads(content[8 : 8 + size])
+        header = json.loads(container["__metadata__"][KEY])
+        if not isinstance(header, dict):
+            raise ModelFileError("not a lapwing model file")
+        if header.get("schema") != SCHEMA:
+            raise ModelFileError(
+                f"schema {header.get('schema')!r} is not known to this lapwing, which reads up to {SCHEMA}; "
+                "a newer release may read it"
+            )
+        tensors = unpack(content)
+    except ModelFileError:
+        raise
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
+        raise ModelFileError(f"not a lapwing model file: {error}") from error
+    return header, tensors
+
+
+def _need(condition: object, message: str) -> None:
+    if not condition:
+        raise ModelFileError(f"the file is inconsistent: {message}")
+
+
+def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearModel:
+    is_text = header["text"] is not None
+    types = dict(_TYPES) | ({"document_frequency": np.int64} if is_text else {})
+    _need(set(tensors) == set(types), "its tensors are not those of a model")
+    for name, dtype in types.items():
+        _need(tensors[name].dtype == dtype and tensors[name].ndim == 1, f"{name} has the wrong type or shape")
+    classes = _labels(header["classes"])
+    _need(isinstance(header["exclusive"], bool), "exclusive is not true or false")
+    _need(header["link"] in LINKS, f"unknown link {header['link']!r}")
+    _need(isinstance(header["provenance"], dict), "the provenance is not an object")
+    rows = 1 if header["exclusive"] and len(classes) == 2 else len(classes)
+    names = _names(tensors["terms"], tensors["terms_ptr"])
+    weighting = _weighting(header, tensors, names) if is_text else None
+    features = names if weighting is None else weighting.feature_names
+    return LinearModel(
+        link=header["link"],
+        classes=classes,
+        exclusive=header["exclusive"],
+        weights=_weights(tensors, rows, len(features)),
+        intercepts=_finite(tensors["intercepts"], rows, "intercepts"),
+        thresholds=_row_values(tensors["thresholds"], rows, "thresholds"),
+        feature_names=features,
+        weighting=weighting,
+        fits=_fits(tensors, rows),
+        provenance=header["provenance"],
+    )
+
+
+def _labels(values: object) -> tuple[Hashable, ...]:
+    _need(isinstance(values, list) and values, "there are no classes")
+    assert isinstance(values, list)
+    _need(all(isinstance(v, str | int | float | bool) for v in values), "a class is not a plain value")
+    _need(len(set(values)) == len(values), "a class stands twice")
+    return tuple(values)
+
+
+def _names(letters: np.ndarray, ends: np.ndarray) -> list[str]:
+    _need(ends.size >= 1 and ends[0] == 0 and ends[-1] == letters.size, "the names do not fill their tensor")
+    _need(np.all(np.diff(ends) >= 0), "the names' ends do not rise")
+    content = letters.tobytes()
+    at = ends.tolist()
+    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(at, at[1:], strict=False)]
+
+
+def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Sequence[str]) -> Weighting:
+    _need(isinstance(header["text"], dict), "the text settings are not an object")
+    settings = TextSettings.from_dict(header["text"])
+    n_documents, frequency = header["n_documents"], tensors["document_frequency"]
+    _need(type(n_documents) is int and 0 < n_documents < 2**53, "the number of documents is not positive")
+    _need(frequency.size == len(terms), "terms and document frequencies differ in number")
+    _need(np.all((frequency > 0) & (frequency <= n_documents)), "a document frequency is out of range")
+    _need(all(a < b for a, b in zip(terms, terms[1:], strict=False)), "the terms are not sorted and distinct")
+    return Weighting(settings, terms, frequency, n_documents, np.flatnonzero(frequency >= settings.min_df))
+
+
+def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_matrix:
+    pointer, index, data = (tensors[f"weights_{part}"] for part in ("ptr", "index", "data"))
+    _need(pointer.size == rows + 1 and pointer[0] == 0 and pointer[-1] == data.size, "the weights' rows do not fit")
+    _need(index.size == data.size and np.all(np.diff(pointer) >= 0), "the weights' rows do not fit")
+    _need(index.size == 0 or (index.min() >= 0 and index.max() < width), "a weight belongs to no feature")
+    within = np.ones(max(index.size - 1, 0), dtype=bool)
+    starts = pointer[1:-1]
+    within[starts[(starts > 0) & (starts < index.size)] - 1] = False
+    _need(np.all(np.diff(index.astype(np.int64))[within] > 0), "a row's features are not sorted and distinct")
+    _need(np.isfinite(data).all(), "a weight is not finite")
+    return sp.csr_matrix((data, index, pointer.astype(np.int32)), shape=(rows, width))
+
+
+def _row_values(values: np.ndarray, rows: int, name: str) -> np.ndarray:
+    _need(values.size == rows and not np.isnan(values).any(), f"{name} do not fit the categories")
+    return values
+
+
+def _finite(values: np.ndarray, rows: int, name: str) -> np.ndarray:
+    _need(np.isfinite(_row_values(values, rows, name)).all(), f"{name} are not finite")
+    return values
+
+
+def _fits(tensors: dict[str, np.ndarray], rows: int) -> FitSummary:
+    entries = {f.name: tensors[f"fit_{f.name}"] for f in fields(FitSummary)}
+    _need(all(v.size == rows for v in entries.values()), "the record of the fits does not fit the categories")
+    entries["converged"] = entries["converged"].astype(bool)
+    return FitSummary(**entries)

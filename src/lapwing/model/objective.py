@@ -1,0 +1,190 @@
+"""What is minimised, and the proof that it was.
+
+Conventions, for the whole package
+----------------------------------
+X        (n, d) documents by features; the constant feature 1.0 is not stored, its coefficient stands last
+y        (n,) labels +1 and -1
+c        (n,) document weights; weight 2 is the document twice, weight 0 leaves it out
+β        (d+1,) coefficients, the intercept last
+r        (n,) margins, r_i = y_i (x_i·β + β_d)
+prior    five arrays of length d+1: mode m, l1, l2, lower, upper (see `PriorArrays`)
+
+    P(β) = Σ_i c_i loss(r_i) + Σ_j [ l1_j |β_j - m_j| + l2_j (β_j - m_j)² / 2 ],   lower ≤ β ≤ upper
+
+a sum over documents, never a mean. Logistic loss: ln(1 + e^-r). Fixed terms of the priors' densities are
+left out (`log_prior_constant` has them).
+
+The dual point is θ (n,), 0 ≤ θ ≤ 1, at the optimum θ_i = -loss'(r_i). With z = Σ_i c_i θ_i y_i x_i
+
+    D(θ) = -Σ_i c_i [θ_i ln θ_i + (1-θ_i) ln(1-θ_i)] - Σ_j sup_b [ z_j b - penalty_j(b) ]   ≤ P(β) for every β,
+
+so P(β) - D(θ) bounds how far β is from the optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError
+
+LINKS = {"logit": 0}  # the integer codes that kernels see
+
+
+class PriorArrays(NamedTuple):
+    """A convex prior, coordinate by coordinate, intercept last: all that a kernel sees of it."""
+
+    mode: np.ndarray
+    l1: np.ndarray
+    l2: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @property
+    def flat(self) -> np.ndarray:
+        """Coordinates with neither penalty nor bound on some side: no multiplier z ≠ 0 is feasible there."""
+        unbounded = np.isinf(self.lower) | np.isinf(self.upper)
+        return (self.l1 == 0.0) & (self.l2 == 0.0) & unbounded  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a point is, as recomputed from nothing but the problem and the point.
+
+    gap   objective - dual_objective: the optimum is no further below. NaN where a coefficient of infinite
+          variance leaves no feasible dual point; then `kkt_bound` stands in its place
+    kkt   the largest violation of the optimality conditions over all coordinates
+    kkt_bound   Σ_j |violation_j| max(|β_j - m_j|, 1): to first order, what moving every coefficient by its
+          own size (or by 1) could gain
+    """
+
+    objective: float
+    dual_objective: float
+    gap: float
+    kkt: float
+    kkt_bound: float
+
+    @property
+    def relative_gap(self) -> float:
+        """gap, or where that is NaN kkt_bound, as a fraction of the objective."""
+        bound = self.kkt_bound if np.isnan(self.gap) else self.gap
+        return float(bound / max(abs(self.objective), np.finfo(float).tiny))
+
+
+def sigmoid(score: np.ndarray) -> np.ndarray:
+    """1/(1+e^-s), without overflow."""
+    decay = np.exp(-np.abs(score))
+    return np.where(score >= 0.0, 1.0, decay) / (1.0 + decay)  # type: ignore[no-any-return]
+
+
+def log_loss(margin: np.ndarray) -> np.ndarray:
+    """ln(1+e^-r), without overflow."""
+    return np.logaddexp(0.0, -margin)  # type: ignore[no-any-return]
+
+
+def penalty(prior: PriorArrays, weights: np.ndarray) -> float:
+    """Σ_j l1|β-m| + l2(β-m)²/2; infinite outside the bounds."""
+    if np.any(weights < prior.lower) or np.any(weights > prior.upper):
+        return float("inf")
+    away = weights - prior.mode
+    return float(np.sum(prior.l1 * np.abs(away) + 0.5 * prior.l2 * away * away))
+
+
+def kkt_violation(prior: PriorArrays, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """|distance of 0 from the subdifferential| of P, per coordinate; `gradient` is that of the loss."""
+    away = weights - prior.mode
+    smooth = gradient + prior.l2 * away
+    # Moving up costs smooth + l1 (or smooth - l1 where we come back to the mode from below), and so down.
+    up = smooth + np.where(away >= 0.0, prior.l1, -prior.l1)
+    down = smooth + np.where(away > 0.0, prior.l1, -prior.l1)
+    gain_up = np.where(weights < prior.upper, np.maximum(-up, 0.0), 0.0)
+    gain_down = np.where(weights > prior.lower, np.maximum(down, 0.0), 0.0)
+    return np.maximum(gain_up, gain_down)  # type: ignore[no-any-return]
+
+
+def _conjugate(prior: PriorArrays, z: np.ndarray) -> np.ndarray:
+    """sup_b [ z b - l1|b-m| - l2 (b-m)²/2 ] over lower ≤ b ≤ upper, per coordinate."""
+    excess = np.sign(z) * np.maximum(np.abs(z) - prior.l1, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.where(prior.l2 > 0.0, excess / prior.l2, np.where(excess == 0.0, 0.0, excess * np.inf))
+    best = np.clip(prior.mode + step, prior.lower, prior.upper)
+    away = best - prior.mode
+    with np.errstate(invalid="ignore"):
+        value = z * best - prior.l1 * np.abs(away) - 0.5 * prior.l2 * away * away
+    return np.where(np.isinf(best), np.inf, value)  # type: ignore[no-any-return]
+
+
+def dual_scale(prior: PriorArrays, z: np.ndarray) -> float:
+    """The largest s in [0, 1] with s·z feasible: |s z_j| ≤ l1_j wherever nothing else holds β_j back."""
+    open_up = (prior.l2 == 0.0) & np.isinf(prior.upper)
+    open_down = (prior.l2 == 0.0) & np.isinf(prior.lower)
+    too_high = np.where(open_up, z, 0.0)
+    too_low = np.where(open_down, -z, 0.0)
+    excess = np.maximum(np.maximum(too_high, too_low), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(excess > prior.l1, prior.l1 / excess, 1.0)
+    return float(min(1.0, ratio.min(initial=1.0)))
+
+
+def _entropy(theta: np.ndarray) -> np.ndarray:
+    """θ ln θ + (1-θ) ln(1-θ), 0 at both ends."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta)
+    return np.where((theta <= 0.0) | (theta >= 1.0), 0.0, value)  # type: ignore[no-any-return]
+
+
+def certify(
+    X: sp.csr_matrix | np.ndarray,
+    y: np.ndarray,
+    prior: PriorArrays,
+    weights: np.ndarray,
+    dual: np.ndarray | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> Certificate:
+    """Recompute objective, duality gap and KKT violation of `weights` in plain NumPy.
+
+    `dual` is θ; without it θ is taken from the margins. Either is scaled down until it is feasible.
+    """
+    n = X.shape[0]
+    weights = np.asarray(weights, dtype=np.float64)
+    if y.shape != (n,) or weights.shape != (X.shape[1] + 1,):
+        raise InputError(f"expected y of {n} and weights of {X.shape[1] + 1}, got {y.shape} and {weights.shape}")
+    c = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    margin = y * (X @ weights[:-1] + weights[-1])
+    objective = float(np.sum(c * log_loss(margin))) + penalty(prior, weights)
+
+    residual = sigmoid(-margin)
+    pull = c * y * residual
+    gradient = -np.append(X.T @ pull, pull.sum())
+    violation = kkt_violation(prior, weights, gradient)
+    kkt_bound = float(np.sum(violation * np.maximum(np.abs(weights - prior.mode), 1.0)))
+
+    theta = residual if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, 1.0)
+    dual_objective = gap = float("nan")
+    if not np.any(prior.flat):
+        pull = c * y * theta
+        z = np.append(X.T @ pull, pull.sum())
+        scale = dual_scale(prior, z)
+        # A hair less than the scale: rounding must not leave a coordinate outside.
+        shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
+        dual_objective = float(-np.sum(c * _entropy(shrunk * theta)) - np.sum(_conjugate(prior, shrunk * z)))
+        gap = max(objective - dual_objective, 0.0)
+    return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
+
+
+def log_prior_constant(prior: PriorArrays) -> float:
+    """The constant by which the log density of the prior exceeds -penalty: Laplace ln(l1/2), Gaussian -½ln(2π/l2).
+
+    One-sided exponentials (a bound at the mode) have twice the Laplace density. Coordinates of infinite
+    variance, and those mixing both penalties, contribute nothing.
+    """
+    with np.errstate(divide="ignore"):
+        laplace = np.log(prior.l1 / 2.0) + np.where(
+            (prior.lower == prior.mode) ^ (prior.upper == prior.mode), np.log(2.0), 0.0
+        )
+        gaussian = -0.5 * np.log(2.0 * np.pi / prior.l2)
+    both = np.where(prior.l2 == 0.0, laplace, np.where(prior.l1 == 0.0, gaussian, 0.0))
+    return float(np.sum(np.where((prior.l1 == 0.0) & (prior.l2 == 0.0), 0.0, both)))

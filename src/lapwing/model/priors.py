@@ -1,0 +1,101 @@
+"""Priors on coefficients, and how each becomes five arrays.
+
+The user speaks in variances v; a kernel sees mode, l1, l2, lower and upper of every coordinate:
+Gaussian l2 = 1/v; Laplace l1 = √(2/v); infinite variance no penalty at all. To add a convex prior, add a
+class here: no kernel changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import SettingsError
+from lapwing.model.objective import PriorArrays
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A prior with the same shape for every coefficient, the intercept included unless told otherwise."""
+
+    name: ClassVar[str] = ""
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(l1, l2) for these variances."""
+        raise SettingsError(f"{type(self).__name__} has no density; use one of {', '.join(PRIORS)}")
+
+    def compile(
+        self, variance: float, n_features: int, intercept_variance: float | None = None
+    ) -> PriorArrays:
+        """Arrays of n_features + 1 coordinates, intercept last."""
+        variances = np.full(n_features + 1, check_variance(variance))
+        if intercept_variance is not None:
+            variances[-1] = check_variance(intercept_variance, "intercept_variance", allow_infinite=True)
+        l1, l2 = self.strengths(variances)
+        size = n_features + 1
+        return PriorArrays(np.zeros(size), l1, l2, np.full(size, -np.inf), np.full(size, np.inf))
+
+
+@dataclass(frozen=True)
+class Gaussian(Prior):
+    """N(0, v): ridge. Keeps every feature."""
+
+    name: ClassVar[str] = "gaussian"
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros_like(variance), 1.0 / variance
+
+
+@dataclass(frozen=True)
+class Laplace(Prior):
+    """Double exponential of variance v, λ = √(2/v): lasso. Most coefficients are exactly zero."""
+
+    name: ClassVar[str] = "laplace"
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.sqrt(2.0 / variance), np.zeros_like(variance)
+
+
+@dataclass(frozen=True)
+class ElasticNet(Prior):
+    """ratio × the Laplace penalty + (1 - ratio) × the Gaussian one, both of variance v."""
+
+    name: ClassVar[str] = "elasticnet"
+    ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.ratio <= 1.0:
+            raise SettingsError(f"ratio must be between 0 and 1, got {self.ratio!r}")
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.ratio * np.sqrt(2.0 / variance), (1.0 - self.ratio) / variance
+
+
+PRIORS: dict[str, type[Prior]] = {kind.name: kind for kind in (Laplace, Gaussian, ElasticNet)}
+
+
+def as_prior(prior: str | Prior) -> Prior:
+    """A prior by name, or itself."""
+    if isinstance(prior, Prior):
+        return prior
+    if prior not in PRIORS:
+        raise SettingsError(f"prior must be one of {', '.join(PRIORS)} or a prior object, got {prior!r}")
+    return PRIORS[prior]()
+
+
+def check_variance(value: object, name: str = "variance", *, allow_infinite: bool = False) -> float:
+    ok = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not ok or not (0.0 < float(value) < np.inf or (allow_infinite and value == np.inf)):  # type: ignore[arg-type]
+        raise SettingsError(f'{name} must be > 0, got {value!r}; use variance="norm" to choose it from the data')
+    return float(value)  # type: ignore[arg-type]
+
+
+def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None) -> float:
+    """GLM07 Eq. 29, corrected: v = d/u, u the mean squared norm of the documents without the constant
+    feature, d the number of features with it. 1 where every document is empty."""
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    mean = float(np.average(squares, weights=sample_weight))
+    return (X.shape[1] + 1) / mean if mean > 0.0 else 1.0

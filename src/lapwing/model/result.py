@@ -1,0 +1,34 @@
+"""One finished fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """Weights with the proof of their quality.
+
+    weights     (d+1,) dense, intercept last
+    dual        θ (n,), the point the gap was measured at, before it is scaled to be feasible
+    gap, kkt, kkt_bound   as in `Certificate`
+    rounds      outer iterations
+    """
+
+    weights: np.ndarray
+    objective: float
+    gap: float
+    kkt: float
+    kkt_bound: float
+    rounds: int
+    converged: bool
+    variance: float
+    dual: np.ndarray
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap, or where that is NaN the KKT bound, as a fraction of the objective."""
+        bound = self.kkt_bound if np.isnan(self.gap) else self.gap
+        return float(bound / max(abs(self.objective), np.finfo(float).tiny))

@@ -1,0 +1,1 @@
+"""Fitting: one module per algorithm, each returning a FitResult with its certificate."""

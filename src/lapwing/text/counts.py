@@ -1,0 +1,158 @@
+"""Documents to integer counts of terms: tokens counted in a kernel, stop words and stems per distinct token.
+
+Nothing here loops over tokens in Python but for inputs too small to be worth loading Numba for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError
+from lapwing.text.settings import TextSettings
+from lapwing.text.table import token_table
+from lapwing.text.tokens import strip_html, tokenize
+
+BATCH_CHARACTERS = 1 << 22  # a batch in the kernel takes some twelve bytes per character
+PLAIN_CHARACTERS = 400_000  # below this plain Python is done before Numba is loaded
+
+
+class Counts(NamedTuple):
+    """terms, sorted by code point; matrix (documents, terms), CSR, int32, indices sorted."""
+
+    terms: list[str]
+    matrix: sp.csr_matrix
+
+
+class Tokens(NamedTuple):
+    """Documents as counts of distinct tokens, those numbered as they came."""
+
+    tokens: list[str]
+    lengths: np.ndarray  # distinct tokens per document
+    indices: np.ndarray
+    counts: np.ndarray
+
+
+def count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Tokens:
+    """Tokens counted in Python."""
+    ids: dict[str, int] = {}
+    indices: list[int] = []
+    counts: list[int] = []
+    lengths: list[int] = []
+    for document in (d for batch in batches for d in batch):
+        found = Counter(tokenize(document, settings))
+        indices.extend(ids.setdefault(token, len(ids)) for token in found)
+        counts.extend(found.values())
+        lengths.append(len(found))
+    return Tokens(list(ids), *(np.array(a, dtype=np.int32) for a in (lengths, indices, counts)))
+
+
+def count_kernel(batches: Iterable[list[str]], settings: TextSettings) -> Tokens:
+    """The same from the kernels, over code points."""
+    from lapwing.kernels import tokens as kernels
+
+    mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
+    fold = token_table(settings.table).fold
+    n_terms = 0
+    spelling, term_ptr = np.empty(0, np.int32), np.zeros(1, np.int64)
+    hashes, slots = np.empty(0, np.uint64), np.full(4096, -1, np.int32)
+    parts = []
+    for batch in batches:
+        starts = np.zeros(len(batch) + 1, dtype=np.int64)
+        np.cumsum([len(d) for d in batch], out=starts[1:])
+        codes = np.frombuffer("".join(batch).encode("utf-32-le", "surrogatepass"), dtype=np.int32)
+        chars, ends, token_hashes, last = kernels.cut(codes, starts, fold, mode, settings.digits)
+        spelling = _with_room(spelling, int(term_ptr[n_terms]), chars.size)
+        term_ptr = _with_room(term_ptr, n_terms + 1, ends.size)
+        hashes = _with_room(hashes, n_terms, ends.size)
+        n_terms, slots, indptr, terms, counts = kernels.count(
+            chars, ends, token_hashes, last, n_terms, spelling, term_ptr, hashes, slots
+        )
+        parts.append((np.diff(indptr), terms, counts))
+    letters = spelling[: term_ptr[n_terms]].tobytes().decode("utf-32-le")
+    ends_ = term_ptr[: n_terms + 1].tolist()
+    tokens = [letters[a:b] for a, b in zip(ends_, ends_[1:], strict=False)]
+    return Tokens(tokens, *(np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True)))
+
+
+def _with_room(array: np.ndarray, used: int, more: int) -> np.ndarray:
+    if used + more <= array.size:
+        return array
+    larger = np.empty(used + more + used // 2, dtype=array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+def _terms(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
+    """Distinct tokens to sorted terms: the terms, and for each token its term, -1 for a stop word."""
+    stems = tokens
+    if settings.stemmer != "none" and settings.tokens != "ready":
+        import Stemmer
+
+        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(tokens)
+    stop = settings.stop_set
+    dropped = {i for i, token in enumerate(tokens) if token in stop} if stop else set()
+    terms = sorted({stem for i, stem in enumerate(stems) if i not in dropped} - {""})
+    rank = {term: i for i, term in enumerate(terms)}
+    term_of = np.fromiter((rank.get(stem, -1) for stem in stems), dtype=np.int32, count=len(stems))
+    term_of[list(dropped)] = -1
+    return terms, term_of
+
+
+def count_terms(
+    documents: Iterable[str],
+    settings: TextSettings,
+    *,
+    method: str = "auto",
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Count the terms of every document. `method` "plain" or "kernel" forces one of the two paths."""
+    batches = _batches(documents, settings, progress)
+    if method == "auto":
+        head = list(islice(batches, 1))
+        method = "plain" if sum(map(len, head[0] if head else ())) < PLAIN_CHARACTERS else "kernel"
+        batches = chain(head, batches)
+    counted = (count_plain if method == "plain" else count_kernel)(batches, settings)
+    terms, term_of = _terms(counted.tokens, settings)
+    return Counts(terms, _matrix(counted, term_of, len(terms)))
+
+
+def _matrix(counted: Tokens, term_of: np.ndarray, width: int) -> sp.csr_matrix:
+    """Tokens to terms, in sorted order within each row, tokens of one stem added up."""
+    indices = term_of[counted.indices]
+    counts = counted.counts
+    indptr = np.concatenate(([0], np.cumsum(counted.lengths)))
+    if len(term_of) and term_of.min() < 0:
+        kept = indices >= 0
+        indptr = np.concatenate(([0], np.cumsum(kept)))[indptr]
+        indices, counts = indices[kept], counts[kept]
+    matrix = sp.csr_matrix((counts, indices, indptr.astype(np.int32)), shape=(len(counted.lengths), width))
+    matrix = matrix.tocsc().tocsr()  # two counting sorts put the indices of every row in order
+    matrix.has_sorted_indices = True
+    if len(term_of) != width:
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _batches(
+    documents: Iterable[str], settings: TextSettings, progress: Callable[[int], None] | None
+) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for i, document in enumerate(documents):
+        if not isinstance(document, str):
+            raise InputError(f"document {i} must be a string, got {type(document).__name__}")
+        text = strip_html(document) if settings.strip_html and settings.tokens != "ready" else document
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_CHARACTERS:
+            yield batch
+            if progress is not None:
+                progress(len(batch))
+            batch, size = [], 0
+    yield batch

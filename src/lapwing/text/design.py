@@ -1,0 +1,92 @@
+"""Texts to a design matrix, and later texts to the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError
+from lapwing.text.counts import Counts, count_terms
+from lapwing.text.settings import TextSettings
+from lapwing.text.weighting import weigh
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """How texts become vectors: the settings, and n(j) of every training term.
+
+    terms               sorted by code point
+    document_frequency  (t,) int64, n(j)
+    n_documents         |D|
+    columns             (d,) int64: which terms have a column; feature j is terms[columns[j]]
+    """
+
+    settings: TextSettings
+    terms: Sequence[str]
+    document_frequency: np.ndarray
+    n_documents: int
+    columns: np.ndarray
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {term: i for i, term in enumerate(self.terms)}
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        return [self.terms[i] for i in self.columns]
+
+    @cached_property
+    def _column_of(self) -> np.ndarray:
+        """Term to column, -1 where it has none; the last entry is for unknown terms."""
+        column = np.full(len(self.terms) + 1, -1, dtype=np.int32)
+        column[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        return column
+
+    def vectors(self, documents: Iterable[str], *, method: str = "auto") -> sp.csr_matrix:
+        """(n, d) weights of `documents`; what training never saw counts in the norm only."""
+        counts = count_terms(documents, self.settings, method=method)
+        unknown = len(self.terms)
+        known = np.fromiter((self.index.get(t, unknown) for t in counts.terms), np.int64, len(counts.terms))
+        frequency = np.append(self.document_frequency, 0)[known]
+        weights = weigh(counts.matrix, frequency, self.n_documents, self.settings)
+        return take_columns(weights, self._column_of[known], len(self.columns))
+
+
+def take_columns(matrix: sp.csr_matrix, column_of: np.ndarray, width: int) -> sp.csr_matrix:
+    """Rename columns by `column_of`, which keeps their order, dropping those mapped to -1 and stored zeros."""
+    columns = column_of[matrix.indices]
+    kept = (columns >= 0) & (matrix.data != 0.0)
+    indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr].astype(np.int32)
+    return sp.csr_matrix((matrix.data[kept], columns[kept], indptr), shape=(matrix.shape[0], width))
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A sparse matrix (documents, features), the features' names, and the weighting that made it."""
+
+    matrix: sp.csr_matrix
+    feature_names: Sequence[str]
+    weighting: Weighting | None
+
+
+def design(
+    documents: Iterable[str], settings: TextSettings, *, progress: Callable[[int], None] | None = None
+) -> Design:
+    """The design matrix of training texts."""
+    counts: Counts = count_terms(documents, settings, progress=progress)
+    n = counts.matrix.shape[0]
+    frequency = np.bincount(counts.matrix.indices, minlength=len(counts.terms)).astype(np.int64)
+    columns = np.flatnonzero(frequency >= settings.min_df)
+    if not len(columns):
+        raise InputError(
+            f"no term is left of {n} documents with {len(counts.terms)} distinct terms; "
+            "check the stop list and min_df, or tokens='char' for unspaced text"
+        )
+    weighting = Weighting(settings, counts.terms, frequency, n, columns)
+    weights = weigh(counts.matrix, frequency, n, settings)
+    matrix = take_columns(weights, weighting._column_of[np.arange(len(counts.terms))], len(columns))
+    return Design(matrix, weighting.feature_names, weighting)

@@ -1,0 +1,58 @@
+"""The versioned token table: for every code point its class and its lower case.
+
+One table serves the kernel, plain Python and the page, so that all of them cut a text alike whatever
+the Unicode data of the Python at hand. A model names the version it was trained with.
+
+letter, digit   a word is a run of these (digits may be told to separate)
+single          a letter of a script without spaces between words: a token of its own
+mark            belongs to the token before it, starts none
+ignorable       invisible; dropped wherever it stands
+space           white space, and lone surrogates
+separator       all the rest
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.resources import files
+
+import numpy as np
+
+from lapwing.errors import SettingsError
+
+SEPARATOR, LETTER, DIGIT, SINGLE, MARK, IGNORABLE, SPACE = range(7)
+CODE_POINTS = 0x110000
+CLASS_SHIFT = 21  # a code point takes 21 bits; the class stands above them
+CURRENT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    version: int
+    runs: tuple[tuple[int, int, int], ...]  # first, last, class; what is in no run separates
+    lower: dict[int, int]
+
+    @cached_property
+    def fold(self) -> np.ndarray:
+        """class << CLASS_SHIFT | lower case, for every code point: what the kernel reads."""
+        fold = np.arange(CODE_POINTS, dtype=np.int32)
+        codes = np.fromiter(self.lower, dtype=np.int64, count=len(self.lower))
+        fold[codes] = np.fromiter(self.lower.values(), dtype=np.int32, count=len(self.lower))
+        for first, last, token_class in self.runs:
+            fold[first : last + 1] |= token_class << CLASS_SHIFT
+        return fold
+
+    def members(self, *classes: int) -> str:
+        """The code points of some classes, as the inside of a regular expression's [...]."""
+        return "".join(f"\\U{a:08x}-\\U{b:08x}" for a, b, c in self.runs if c in classes)
+
+
+@lru_cache(maxsize=4)
+def token_table(version: int = CURRENT_VERSION) -> TokenTable:
+    source = files("lapwing.text") / "data" / f"token-table-{version}.json"
+    if not source.is_file():
+        raise SettingsError(f"token table {version} is not part of this lapwing; a newer release may have it")
+    table = json.loads(source.read_text(encoding="ascii"))
+    return TokenTable(version, tuple(map(tuple, table["runs"])), dict(table["lower"]))

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lapwing import corpus
+from lapwing.corpus.detect import by_content
+from lapwing.errors import CorpusError, SettingsError
+
+from .build import CORPORA, folder
+
+Write = Callable[[str, bytes | str], Path]
+
+
+@pytest.mark.parametrize("format", [f for f in CORPORA if f != "folder"])
+def test_content_alone_is_enough(format: str) -> None:
+    assert by_content(next(iter(CORPORA[format].values())), None) == format
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("\n\n  {\n", "jsonl"),
+        ("# c\n\n-1 qid:3 cost:2 1:0.5\n", "svmlight"),
+        ("1:0.5 2:3\n", "svmlight"),
+        ("sport 7:1\n", "svmlight"),
+        ("meet me at 10:30, please", "csv"),
+        ("just words", ""),
+        ("# A title\n\nand, then, prose", ""),
+        ("A sentence that is much too long to be the name of a column in any table, and more", ""),
+        ("# only a comment", ""),
+    ],
+)
+def test_first_lines(text: str, format: str) -> None:
+    assert by_content(text.encode(), None) == format
+
+
+def test_encoding_is_respected() -> None:
+    assert by_content('{"text": "a"}'.encode("utf-16"), "utf-16") == "jsonl"
+
+
+def test_what_cannot_be_told(write: Write) -> None:
+    with pytest.raises(CorpusError, match=r"jsonl, csv.*--format"):
+        corpus.read(write("a.txt", "just words"))
+    with pytest.raises(CorpusError, match="archive's, its content is not"):
+        corpus.read(write("a.zip", "just words"))
+    with pytest.raises(CorpusError, match="cannot tell"):
+        corpus.read(folder(write("d/a.csv", "text\nx\n").parent, {"b.jsonl": b"{}"}))
+
+
+def test_empty_and_missing(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="empty file"):
+        corpus.read(write("a.jsonl", ""))
+    with pytest.raises(CorpusError, match="found none"):
+        corpus.read(write("a.jsonl", ""), "jsonl")
+    with pytest.raises(CorpusError, match="no such file"):
+        corpus.read(tmp_path / "missing")
+    with pytest.raises(CorpusError, match="cannot be read"):
+        corpus.read("nul\0byte")
+    with pytest.raises(CorpusError, match=r"only broken ones.*'text'"):
+        corpus.read(write("a.jsonl", "{}"), skip_bad=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="this user may read everything")
+def test_permission(write: Write, tmp_path: Path) -> None:
+    path = write("a.jsonl", "{}")
+    path.chmod(0)
+    with pytest.raises(CorpusError, match="permission"):
+        corpus.read(path)
+
+
+def test_a_folder_with_one_kind_of_file_and_notes(write: Write, tmp_path: Path) -> None:
+    write("d/data/train.csv", "text,label\na,x\n")
+    write("d/data/columns.txt", "text is the text")
+    assert corpus.read(tmp_path / "d").source["format"] == "csv"
+
+
+def test_settings(write: Write) -> None:
+    path = write("a.jsonl", '{"text": "a"}')
+    with pytest.raises(SettingsError, match="auto, jsonl"):
+        corpus.read(path, "jsnl")
+    with pytest.raises(SettingsError, match=r"'encodin'.*did you mean encoding.*skip_bad"):
+        corpus.read(path, encodin="utf-8")
+    for encoding in ("utf-99", "hex", "nul\0"):
+        with pytest.raises(SettingsError, match="encoding"):
+            corpus.read(path, encoding=encoding)
+    with pytest.raises(SettingsError, match="split"):
+        corpus.read(path, split="half")
+    with pytest.raises(SettingsError, match="categories"):
+        corpus.read(path, categories="x")
+    with pytest.raises(CorpusError, match="binary stream"), path.open() as text:
+        corpus.read(text)
