@@ -53,7 +53,9 @@ class TrainSettings:
         as_prior(self.prior)
         if isinstance(self.variance, str):
             if self.variance != "norm":
-                raise SettingsError(f'variance must be "norm", a number or one per category, got {self.variance!r}')
+                raise SettingsError(
+                    f'variance must be "norm", a number or one per category, got {self.variance!r}'
+                )
         else:
             for value in np.ravel(self.variance):
                 check_variance(value.item())
@@ -177,15 +179,17 @@ def ready_made(text: TextSettings) -> TextSettings:
 
 
 def fit_all(
-    X: sp.csr_matrix, told: Targets, weights: np.ndarray, settings: TrainSettings, progress: Progress | None = None
+    X: sp.csr_matrix,
+    told: Targets,
+    weights: np.ndarray,
+    settings: TrainSettings,
+    progress: Progress | None = None,
 ) -> list[FitResult]:
     """One fit per category, all against the same matrix."""
-    by_column = X.tocsc()
-    by_column.indptr = by_column.indptr.astype(np.int32)
-    by_column.indices = by_column.indices.astype(np.int32)
+    problem = newton.Problem(X)
     prior = as_prior(settings.prior)
     variances = _variances(X, weights, settings, len(told.fitted))
-    document_weights = _class_weights(told, settings.class_weight)
+    document_weights = _class_weights(told, weights, settings.class_weight)
 
     def fit(row: int) -> FitResult:
         column = told.fitted[row]
@@ -193,11 +197,11 @@ def fit_all(
         arrays = prior.compile(variances[row], X.shape[1], settings.intercept_variance)
         if arrays.flat[-1] and abs(np.sum(y * (weights > 0))) == np.sum(weights > 0):
             raise InputError(
-                f"category {told.classes[column]!r} has documents of one kind only, and an intercept of infinite "
-                "variance then has no finite estimate; give intercept_variance a number"
+                f"class {told.classes[column]!r} has all documents or none, and an intercept of infinite variance "
+                "then has no finite estimate; give intercept_variance a number"
             )
         return newton.fit(
-            by_column, y, weights * document_weights(column, y), arrays,
+            problem, y, weights * document_weights(column, y), arrays,
             variance=variances[row], tol=settings.tol, max_iter=settings.max_iter,
         )  # fmt: skip
 
@@ -218,7 +222,7 @@ def _variances(X: sp.csr_matrix, weights: np.ndarray, settings: TrainSettings, r
 
 
 def _class_weights(
-    told: Targets, class_weight: str | Mapping[Hashable, float] | None
+    told: Targets, weights: np.ndarray, class_weight: str | Mapping[Hashable, float] | None
 ) -> Callable[[int, np.ndarray], np.ndarray | float]:
     """A document's factor in the problem of one category.
 
@@ -232,18 +236,18 @@ def _class_weights(
             raise SettingsError(f"class_weight names {unknown[0]!r}, which is no class of the training data")
         if any(not np.isfinite(w) or w < 0 for w in class_weight.values()):
             raise SettingsError("class_weight must be finite and not negative")
-    n = told.member.shape[0]
-    counts = np.diff(told.member.indptr)
+    n = float(weights.sum())
+    counts = weights @ told.member  # documents of each class, by weight
     if told.exclusive:
         if isinstance(class_weight, str):
-            factors = n / (len(told.classes) * np.maximum(counts, 1.0))
+            factors = n / (np.count_nonzero(counts) * np.where(counts > 0.0, counts, 1.0))
         else:
             factors = np.array([class_weight.get(label, 1.0) for label in told.classes])
         of_document = told.member @ factors
         return lambda column, y: of_document
     if isinstance(class_weight, str):
         return lambda column, y: np.where(
-            y > 0, n / (2.0 * max(counts[column], 1)), n / (2.0 * max(n - counts[column], 1))
+            y > 0, n / (2.0 * (counts[column] or 1.0)), n / (2.0 * ((n - counts[column]) or 1.0))
         )
     return lambda column, y: np.where(y > 0, class_weight.get(told.classes[column], 1.0), 1.0)
 

@@ -92,9 +92,7 @@ def test_broken_utf8_is_one_broken_record(write: Write, caplog: pytest.LogCaptur
     assert corpus.read(path, encoding="latin-1").documents[1] == "café"
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "utf8", "latin-1", "cp037"]
-)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "utf8", "latin-1", "cp037"])
 def test_encodings(encoding: str, write: Write) -> None:
     path = write("a.jsonl", '{"text": "é"}\n{"text": "\u010a"}\n'.replace("\u010a", "ü").encode(encoding))
     assert corpus.read(path, encoding=encoding).documents == ["é", "ü"]

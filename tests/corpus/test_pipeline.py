@@ -18,9 +18,7 @@ Write = Callable[[str, bytes | str], Path]
 
 
 def test_split_option(write: Write) -> None:
-    path = write(
-        "a.jsonl", jsonl({"text": "a", "split": "train"}, {"text": "b", "split": "test"}, {"text": "c"})
-    )
+    path = write("a.jsonl", jsonl({"text": "a", "split": "train"}, {"text": "b", "split": "test"}, {"text": "c"}))
     assert corpus.read(path, split="test").documents == ["b"]
     assert [d.content for d in corpus.stream(path, split="train")] == ["a"]
     with pytest.raises(CorpusError, match=r"'validation'.*test, train"):
@@ -37,9 +35,7 @@ def test_part_and_select(write: Write) -> None:
 
 
 def test_running_count_of_skipped(write: Write) -> None:
-    documents = corpus.stream(
-        write("a.jsonl", '{"text": "a"}\n{\n{"text": "b", "labels": []}\n'), skip_bad=True
-    )
+    documents = corpus.stream(write("a.jsonl", '{"text": "a"}\n{\n{"text": "b", "labels": []}\n'), skip_bad=True)
     assert (next(documents).content, documents.skipped, documents.exclusive) == ("a", 0, True)
     assert (next(documents).content, documents.skipped, documents.exclusive) == ("b", 1, False)
     assert next(documents, None) is None

@@ -28,9 +28,7 @@ def test_reuters_modapte(real: Real) -> None:
     assert not any("&lt;" in text or "</" in text for text in read.documents)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "train", "test"), [("modlewis", 13_625, 6_188), ("modhayes", 20_856, 722)]
-)
+@pytest.mark.parametrize(("scheme", "train", "test"), [("modlewis", 13_625, 6_188), ("modhayes", 20_856, 722)])
 def test_reuters_other_splits(real: Real, scheme: str, train: int, test: int) -> None:
     split = Counter(d.split for d in corpus.stream(real("reuters21578.tar.xz"), reuters_split=scheme))
     assert (split["train"], split["test"]) == (train, test)

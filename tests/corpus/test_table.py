@@ -95,9 +95,7 @@ def test_long_fields_control_characters_and_newlines(write: Write) -> None:
 
 
 def test_utf16(write: Write) -> None:
-    assert corpus.read(write("a.csv", "text,label\né,Ċ\n".encode("utf-16")), encoding="utf-16").labels == [
-        ("Ċ",)
-    ]
+    assert corpus.read(write("a.csv", "text,label\né,Ċ\n".encode("utf-16")), encoding="utf-16").labels == [("Ċ",)]
 
 
 def test_broken_encoding_in_a_row(write: Write) -> None:
@@ -110,9 +108,7 @@ def test_broken_encoding_in_a_row(write: Write) -> None:
         corpus.read(truncated, encoding="utf-16")
 
 
-@pytest.mark.parametrize(
-    "option", [{"quote": '""'}, {"quote": ","}, {"label_separator": ""}, {"text_colum": 1}]
-)
+@pytest.mark.parametrize("option", [{"quote": '""'}, {"quote": ","}, {"label_separator": ""}, {"text_colum": 1}])
 def test_settings(option: dict[str, object], write: Write) -> None:
     with pytest.raises(SettingsError):
         corpus.read(write("a.csv", "text\na\n"), **option)

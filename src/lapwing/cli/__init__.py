@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -10,7 +12,7 @@ import click
 
 # name: (module, what it does); the table is what `lapwing --help` prints.
 COMMANDS = {
-    "demo": ("demo", "Train, evaluate and explain on the built-in corpus."),
+    "demo": ("demo", "Train and evaluate on the built-in corpus."),
     "train": ("train", "Train a model on labelled documents."),
     "classify": ("classify", "Put documents into categories, with probabilities."),
     "evaluate": ("evaluate", "Compare a model's decisions with the labels of documents."),
@@ -27,7 +29,8 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"lapwing.cli.{COMMANDS[cmd_name][0]}")
-        return module.command  # type: ignore[no-any-return]
+        command: click.Command = module.command
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -36,7 +39,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lapwing", prog_name="lapwing")
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@click.option("--debug", is_flag=True, help="Show a traceback when something fails; may stand anywhere.")
 def cli(debug: bool) -> None:
     """Labelled text in, small readable classifiers with honest probabilities out.
 
@@ -51,28 +54,58 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Exit code 0 for success, 2 for bad input, 1 for failure; errors in one sentence on stderr."""
     from lapwing.errors import InputError, LapwingError, MissingExtraError
 
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    debug = "--debug" in arguments[:1]
+    given, debug = _debug_first(sys.argv[1:] if arguments is None else list(arguments))
+    _tolerant_output()
     try:
-        sys.exit(cli.main(arguments, prog_name="lapwing", standalone_mode=False) or 0)
+        code = cli.main(given or ["--help"], prog_name="lapwing", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
     except (click.exceptions.Abort, KeyboardInterrupt):
         _fail("interrupted; files written before are as they were", 130)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
+        _fail(_sentence(error), error.exit_code)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        _hush()
         sys.exit(1)
     except LapwingError as error:
-        if debug:
-            raise
-        _fail(str(error), 2 if isinstance(error, InputError | MissingExtraError) else 1)
+        _fail(str(error), 2 if isinstance(error, InputError | MissingExtraError) else 1, debug)
     except Exception as error:
-        if debug:
-            raise
-        _fail(f"{type(error).__name__}: {error}; run `lapwing --debug …` for the traceback", 1)
+        _fail(f"{type(error).__name__}: {error}; run it with --debug for the traceback", 1, debug)
 
 
-def _fail(message: str, code: int) -> None:
+def _debug_first(arguments: list[str]) -> tuple[list[str], bool]:
+    """--debug belongs to the group, and is taken from anywhere before a `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    rest = [word for word in arguments[:end] if word != "--debug"]
+    debug = len(rest) < end
+    return (["--debug"] if debug else []) + rest + arguments[end:], debug
+
+
+def _tolerant_output() -> None:
+    """A label or file name that the terminal's encoding lacks is escaped, and no reason to stop."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _hush() -> None:
+    """Nothing more can be written; without this the interpreter complains when it flushes at exit."""
+    import os
+
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _sentence(error: click.ClickException) -> str:
+    """What click has to say, as one sentence with where to look."""
+    message = error.format_message().rstrip().rstrip(".").replace(". (", " (")
+    message = message[:1].lower() + message[1:]
+    context = getattr(error, "ctx", None)
+    return message if context is None else f"{message}; see `{context.command_path} --help`"
+
+
+def _fail(message: str, code: int, debug: bool = False) -> None:
+    if debug:
+        traceback.print_exc()
     click.echo(f"lapwing: {' '.join(message.split())}", err=True)
     sys.exit(code)

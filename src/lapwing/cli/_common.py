@@ -1,46 +1,95 @@
-"""What the commands share: options for reading, progress, tables, JSON."""
+"""What the commands share: arguments, options for reading, and their checks."""
 
 from __future__ import annotations
 
-import json
 import logging
-import math
-import sys
-import time
+import os
+import stat
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from lapwing.errors import ConvergenceWarning
+from lapwing.cli._output import some
+from lapwing.errors import ConvergenceWarning, InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from lapwing.cli._progress import Progress
     from lapwing.corpus import Corpus
+    from lapwing.model import LinearModel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("auto", "jsonl", "csv", "tsv", "folder", "reuters", "rcv1", "smart", "svmlight")
 
 
+class _ToStderr(logging.Handler):
+    """Looks stderr up for every line: while a progress bar is shown it is another one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(self.format(record), err=True)
+
+
 def set_up_logging(debug: bool) -> None:
     """The package speaks through `logging` and `warnings`; the command puts both on stderr."""
-    logging.basicConfig(format="lapwing: %(message)s", level=logging.DEBUG if debug else logging.WARNING)
+    handler = _ToStderr()
+    handler.setFormatter(logging.Formatter("lapwing: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.DEBUG if debug else logging.WARNING, force=True)
     if debug:
         logging.getLogger("numba").setLevel(logging.INFO)
-    plain = warnings.showwarning
+        return
 
     def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
-        if issubclass(category, ConvergenceWarning):
-            click.echo(f"lapwing: {message}", err=True)
-        else:
-            plain(message, category, *rest, **named)
+        name = "" if issubclass(category, ConvergenceWarning) else f"{category.__name__}: "
+        click.echo(f"lapwing: {name}{message}", err=True)
 
     warnings.showwarning = show
+
+
+class ExistingPath(click.ParamType):
+    """A path that is there; the error says what was expected at it."""
+
+    name = "path"
+
+    def __init__(self, expected: str, *, folder: bool = True, dash: bool = False) -> None:
+        self.expected = expected
+        self.folder = folder
+        self.dash = dash
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        path = str(value)
+        if self.dash and path == "-":
+            return path
+        try:
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        except (OSError, ValueError) as error:
+            missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            reason = "found nothing there" if missing else f"cannot look there ({error})"
+            raise InputError(f"expected {self.expected} at {path!r}, {reason}; check the path") from error
+        if is_folder and not self.folder:
+            raise InputError(f"expected {self.expected}, and {path!r} is a folder; name the file in it")
+        return path
+
+
+model_argument = click.argument("model", type=ExistingPath("a model file", folder=False))
+data_argument = click.argument("data", type=ExistingPath("documents (a file, folder or archive)"))
+
+
+def check_output(output: str, data: str | None = None) -> None:
+    """Before the work, not after: whether a file can be written there, and is not the data themselves."""
+    path = Path(output)
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"-o must be a file in a folder that is there, got {output!r}; make the folder first")
+    if path.is_dir():
+        raise InputError(f"-o must be a file, and {output!r} is a folder; add a name, such as model.lapwing")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"-o must be in a folder that can be written to, and that of {output!r} cannot")
+    if data is not None and path.exists() and path.samefile(data):
+        raise InputError(f"-o must not be the data, which the model would replace; got {output!r} for both")
 
 
 _READING = [
@@ -54,7 +103,7 @@ _READING = [
     click.option("--qrels", help="RCV1: the file with the topics of each document."),
     click.option("--reuters-split", type=click.Choice(["modapte", "modlewis", "modhayes"]), default="modapte",
                  show_default=True, help="Reuters-21578: which split."),
-    click.option("--smart-require", default="", help="SMART records: fields that must not be empty, such as TWM."),
+    click.option("--smart-require", default="", help="SMART records: fields that must be filled, as TWM."),
     click.option("--skip-bad", is_flag=True, help="Go on after a broken record, and count them."),
 ]  # fmt: skip
 
@@ -81,85 +130,36 @@ def reading_options(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def rows_named(model: LinearModel, names: Sequence[str]) -> list[int]:
+    """The rows of the categories that --category names; all of them where it names none."""
+    rows = {str(label): row for row, label in enumerate(model.categories)}
+    for name in names:
+        if name not in rows:
+            if name in map(str, model.classes):
+                hint = f"{name!r} is where the model says no to {model.categories[0]!r}; ask for that one"
+            else:
+                hint = f"it has {some(model.categories)}"
+            raise InputError(f"--category must be one of the model's, got {name!r}; {hint}")
+    return [rows[name] for name in names] or list(rows.values())
 
 
-def print_json(value: Any) -> None:
-    click.echo(json.dumps(_finite(value), ensure_ascii=False))
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: null and a string."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, dict):
-        return {str(k): _finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
-    return value
-
-
-def console(stderr: bool = False) -> Console:
-    """A rich console; outside a terminal as wide as its content needs."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else 200, highlight=False, soft_wrap=not stream.isatty())
+SPLITS = click.Choice(["train", "validation", "test", "all"])
 
 
 def split_part(corpus: Corpus, split: str | None, default: str) -> Corpus:
     """The part asked for; without asking the default part of a corpus that has splits, else all of it."""
+    if split is None and corpus.has_splits and default not in corpus.split:
+        there = some(sorted(set(corpus.split) - {""}))
+        raise InputError(
+            f"{corpus.name}: expected documents of split {default!r}, found {there}; choose with --split"
+        )
     return corpus.part(split or (default if corpus.has_splits else "all"))
 
 
-class Progress:
-    """A bar per stage on a terminal; elsewhere one plain line when a stage is done."""
+def read_documents(data: str, reading: dict[str, Any], progress: Progress) -> Corpus:
+    from lapwing.corpus import read
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.bars: Any = None
-        self.quiet = quiet
-        self.stages: dict[str, list[float]] = {}
-        self.tasks: dict[str, Any] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        state = self.stages.setdefault(stage, [0, time.perf_counter()])
-        state[0] += done
-        if self.bars is not None:
-            if stage not in self.tasks:
-                self.tasks[stage] = self.bars.add_task(stage, total=total)
-            self.bars.update(self.tasks[stage], advance=done)
-        elif state[0] == total and not self.quiet:
-            click.echo(f"{stage}: {total}, {time.perf_counter() - state[1]:.1f} s", err=True)
-
-
-@contextmanager
-def progress_bar(quiet: bool = False) -> Iterator[Progress]:
-    progress = Progress(quiet)
-    if quiet or not sys.stderr.isatty():
-        yield progress
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=console(stderr=True), transient=True) as bars:
-        progress.bars = bars
-        yield progress
-
-
-def announce_compiling() -> None:
-    """Say so where the kernels are not in the cache yet: the first training takes some seconds longer."""
-    from lapwing.kernels.descent import fit
-
-    try:
-        from pathlib import Path
-
-        cached = any(Path(fit.stats.cache_path).glob("descent.fit-*.nbi"))  # type: ignore[attr-defined]
-    except (AttributeError, OSError, TypeError):
-        return
-    if not cached:
-        click.echo("first training in this environment: compiling kernels, some 15 seconds, once", err=True)
-
-
-def percent(value: float) -> str:
-    return "" if math.isnan(value) else f"{100 * value:.1f}"
+    progress.begin("reading documents")
+    corpus = read(data, **reading)
+    progress.end(len(corpus))
+    return corpus

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from lapwing.cli._common import json_option, print_json, reading_options
+from lapwing.cli._common import SPLITS, ExistingPath, model_argument, reading_options
+from lapwing.cli._output import as_json_line, json_option
+
+if TYPE_CHECKING:
+    from lapwing.model import LinearModel
+
+TO_BLANK = str.maketrans("\t\n\r", "   ")
 
 
 @click.command("classify")
-@click.argument("model", type=click.Path(exists=True, dir_okay=False))
-@click.argument("data", default="-")
-@click.option("--split", help="Only this part of DATA (train, validation, test).")
-@click.option("--top", type=click.IntRange(min=1), help="The N most probable categories instead of those decided on.")
+@model_argument
+@click.argument("data", default="-", type=ExistingPath("documents (a file, folder or archive)", dash=True))
+@click.option("--split", type=SPLITS, help="Only this part of DATA.")
+@click.option(
+    "--top", type=click.IntRange(min=1), help="The N most probable categories instead of those decided on."
+)
 @reading_options
 @json_option
-def command(model: str, data: str, reading: dict[str, Any], split: str | None, top: int | None, as_json: bool) -> None:
+def command(
+    model: str, data: str, reading: dict[str, Any], split: str | None, top: int | None, as_json: bool
+) -> None:
     """Put the documents of DATA into the categories of MODEL.
 
     DATA is anything `lapwing train` reads, labels not needed; "-", the default, reads one text per line from
-    standard input. Prints a line `document, category, probability` for every category a document is put in, and
-    `document, , ` for a document in none. With --json one object per document, with the probabilities of all
-    categories, or of the --top N.
+    standard input. Prints a line `document, category, probability` for every category a document is put in,
+    and `document, , ` for a document in none. With --json one object per document, with the probabilities of
+    all categories, or of the --top N.
     """
     from lapwing.cli._documents import streamed
     from lapwing.model import load
@@ -31,22 +42,36 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
     loaded = load(model)
     for ids, documents, _ in streamed(data, reading, loaded, split):
         scores = loaded.scores(documents)
-        proba = loaded.sigmoid_by_class(scores)
-        chosen = loaded.decide(scores)
-        for i, document in enumerate(ids):
-            order = np.argsort(-proba[i], kind="stable")
-            if as_json:
-                shown = order[:top] if top else range(len(loaded.classes))
-                print_json(
-                    {
-                        "id": document,
-                        "predicted": [loaded.classes[k] for k in order if chosen[i, k]],
-                        "probabilities": {str(loaded.classes[k]): float(proba[i, k]) for k in shown},
-                    }
-                )
-                continue
-            lines = order[:top] if top else [k for k in order if chosen[i, k]]
-            for k in lines:
-                click.echo(f"{document}\t{loaded.classes[k]}\t{float(proba[i, k])!r}")
-            if not len(lines):
-                click.echo(f"{document}\t\t")
+        lines = _json_lines if as_json else _table_lines
+        answers = lines(loaded, ids, loaded.sigmoid_by_class(scores), loaded.decide(scores), top)
+        click.echo("\n".join(answers))
+
+
+def _json_lines(
+    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: int | None
+) -> Iterator[str]:
+    for i, document in enumerate(ids):
+        order = np.argsort(-proba[i], kind="stable")
+        shown = order[:top] if top else range(len(model.classes))
+        yield as_json_line(
+            {
+                "id": document,
+                "predicted": [model.classes[k] for k in order if chosen[i, k]],
+                "probabilities": {str(model.classes[k]): float(proba[i, k]) for k in shown},
+            }
+        )
+
+
+def _table_lines(
+    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: int | None
+) -> Iterator[str]:
+    """Tab-separated; a tab or line end inside a name becomes a blank."""
+    labels = [str(label).translate(TO_BLANK) for label in model.classes]
+    for i, document in enumerate(ids):
+        name = document.translate(TO_BLANK)
+        order = np.argsort(-proba[i], kind="stable")
+        shown = order[:top] if top else [k for k in order if chosen[i, k]]
+        for k in shown:
+            yield f"{name}\t{labels[k]}\t{float(proba[i, k])!r}"
+        if not len(shown):
+            yield f"{name}\t\t"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from shlex import quote
 
 import click
 
-from lapwing.cli._common import announce_compiling, console, json_option, print_json, progress_bar
+from lapwing.cli._common import check_output
+from lapwing.cli._output import json_option, print_json
+from lapwing.cli._progress import announce_compiling, progress_bar
 
 
 @click.command("demo")
-@click.option("-o", "--output", default="demo.lapwing", show_default=True, type=click.Path(dir_okay=False),
-              help="The model file to write.")  # fmt: skip
+@click.option("-o", "--output", default="demo.lapwing", show_default=True, help="The model file to write.")
 @json_option
 def command(output: str, as_json: bool) -> None:
     """Train on the docstrings of Python's standard library, by package, and evaluate on those held out.
@@ -24,10 +25,11 @@ def command(output: str, as_json: bool) -> None:
     from lapwing.evaluate import evaluate
     from lapwing.model import save
 
-    if not Path(output).absolute().parent.is_dir():
-        raise click.BadParameter(f"the folder of {output} does not exist", param_hint="-o")
+    check_output(output)
     with progress_bar(quiet=as_json) as progress:
+        progress.begin("reading docstrings")
         corpus = stdlib_docstrings()
+        progress.end(len(corpus))
         announce_compiling()
         from lapwing.training import TrainSettings, train
 
@@ -39,16 +41,15 @@ def command(output: str, as_json: bool) -> None:
         print_json({"model": output, **result.to_dict()})
         return
     print_evaluation(result)
-    out = console()
-    out.print()
-    out.print(
-        f"macro F1 {100 * result.averages()['macro']['f1']:.1f} on {len(test)} docstrings the model had not seen, "
-        f"after training on {len(training)}"
+    macro = 100 * result.averages()["macro"]["f1"]
+    click.echo()
+    click.echo(
+        f"macro F1 {macro:.1f} on {len(test)} docstrings not seen before, after training on {len(training)}"
     )
-    out.print(f"model file: {output}")
-    out.print()
-    out.print("next, try:")
-    out.print(f"  lapwing inspect {output}")
-    out.print(f"  lapwing explain {output} 'Return a datetime object in the given time zone'")
-    out.print(f"  echo 'Open a socket and wait for a connection' | lapwing classify {output} --top 3")
-    out.print("  lapwing train YOUR-DATA -o your.lapwing")
+    click.echo(f"model file: {output}")
+    click.echo()
+    click.echo("next, try:")
+    click.echo(f"  lapwing inspect {quote(output)}")
+    click.echo(f"  lapwing explain {quote(output)} 'Return a datetime object in the given time zone'")
+    click.echo(f"  echo 'Open a socket and wait for a connection' | lapwing classify {quote(output)} --top 3")
+    click.echo("  lapwing train YOUR-DATA -o your.lapwing")

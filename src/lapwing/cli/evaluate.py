@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapwing.cli._common import console, json_option, percent, print_json, reading_options, split_part
+from lapwing.cli._common import (
+    SPLITS,
+    data_argument,
+    model_argument,
+    read_documents,
+    reading_options,
+    split_part,
+)
+from lapwing.cli._output import fitting, json_option, percent, print_json, show, some, table
+from lapwing.cli._progress import progress_bar
+from lapwing.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lapwing.cli._progress import Progress
+    from lapwing.corpus import Corpus
     from lapwing.evaluate import Evaluation
+    from lapwing.model import LinearModel
 
 
 @click.command("evaluate")
-@click.argument("model", type=click.Path(exists=True, dir_okay=False))
-@click.argument("data", type=click.Path(exists=True))
-@click.option("--split", help="Evaluate on this part (train, validation, test, all); the test part by default.")
+@model_argument
+@data_argument
+@click.option("--split", type=SPLITS, help="Evaluate on this part; the test part by default.")
 @click.option("--undefined-f1", type=click.Choice(["0", "1"]), default="1", show_default=True,
               help="F1 where there is nothing to find and nothing was found.")  # fmt: skip
 @reading_options
@@ -27,53 +43,81 @@ def command(
 
     Averages run over the categories that occur in the data evaluated.
     """
-    from lapwing.cli._documents import blocks_of
-    from lapwing.corpus import read
+    from lapwing.cli._documents import blocks_of, check_kind
     from lapwing.evaluate import evaluate
     from lapwing.model import load
 
     loaded = load(model)
-    corpus = split_part(read(data, **reading), split, "test")
-    result = evaluate(loaded, blocks_of(corpus, loaded), undefined=float(undefined_f1))
+    with progress_bar(quiet=as_json) as progress:
+        corpus = split_part(read_documents(data, reading, progress), split, "test")
+        check_kind(corpus.kind, loaded)
+        _check_labels(corpus, loaded)
+        blocks = _counted(blocks_of(corpus, loaded), len(corpus), progress)
+        result = evaluate(loaded, blocks, undefined=float(undefined_f1))
     if as_json:
         print_json(result.to_dict())
     else:
         print_evaluation(result)
 
 
-def print_evaluation(result: Evaluation) -> None:
-    from rich.table import Table
+def _counted(blocks: Iterable[Any], total: int, progress: Progress) -> Iterator[Any]:
+    for block in blocks:
+        yield block
+        progress("scoring documents", len(block[1]), total)
 
-    tables = result.tables
-    columns = ("category", "features", "TP", "FP", "FN", "errors", "precision", "recall", "F1", "AUC")
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    precision, recall, f1 = (getattr(tables, m)(result.undefined) for m in ("precision", "recall", "f1"))
-    for k, label in enumerate(result.categories):
-        counts = (result.n_kept, tables.tp, tables.fp, tables.fn, tables.errors)
-        shares = (precision, recall, f1, result.auc)
-        style = None if result.occurs[k] else "dim"
-        table.add_row(str(label), *(str(c[k]) for c in counts), *(percent(s[k]) for s in shares), style=style)
-    out = console()
-    out.print(table)
-    out.print()
-    averages = Table("", "precision", "recall", "F1", box=None, pad_edge=False, header_style="bold")
-    for column in averages.columns[1:]:
-        column.justify = "right"
-    for kind, values in result.averages().items():
-        averages.add_row(kind, *(f"{100 * values[m]:.2f}" for m in ("precision", "recall", "f1")))
-    out.print(averages)
+
+def _check_labels(corpus: Corpus, model: LinearModel) -> None:
+    """Without a label that the model knows there is nothing to compare."""
+    found = corpus.categories()
+    if not found:
+        raise InputError(
+            f"{corpus.name}: expected labelled documents, found no label; `lapwing classify` needs none"
+        )
+    if not set(found) & set(model.classes):
+        raise InputError(
+            f"{corpus.name}: expected labels of the model ({some(model.classes)}), found {some(found)}; "
+            "evaluate with data it was made for, or check --label-column and --label-separator"
+        )
+
+
+def print_evaluation(result: Evaluation) -> None:
     kept = result.n_kept[result.occurs]
-    out.print()
-    out.print(
-        f"{result.documents} documents; averages over the {int(result.occurs.sum())} categories that occur in them"
-        + (f", {result.left_out} left out (shown without an average)" if result.left_out else "")
-    )
-    if len(kept):
-        out.print(f"features per category averaged: {kept.min()} to {kept.max()}, mean {kept.mean():.1f}")
+    averaged = int(result.occurs.sum())
+    notes = [
+        f"{result.documents} documents; averages over the {averaged} categories that occur in them"
+        + (f", {result.left_out} that do not are left out" if result.left_out else ""),
+        f"features per category averaged: {kept.min()} to {kept.max()}, mean {kept.mean():.1f}",
+    ]
     if result.exclusive:
-        out.print(f"accuracy {percent(result.accuracy())} %")
+        notes.append(f"accuracy {percent(result.accuracy())} %")
     if result.unknown:
-        shown = ", ".join(map(str, result.unknown[:8])) + (" …" if len(result.unknown) > 8 else "")
-        out.print(f"{len(result.unknown)} labels of the data are not in the model: {shown}")
+        notes.append(f"{len(result.unknown)} labels of the data are not in the model: {some(result.unknown)}")
+    show(_categories(result), "", _averages(result), "", *notes)
+
+
+def _categories(result: Evaluation) -> Table:
+    tables = result.tables
+    counts = {
+        "features": result.n_kept,
+        "TP": tables.tp,
+        "FP": tables.fp,
+        "FN": tables.fn,
+        "errors": tables.errors,
+    }
+    rates = {"precision": tables.precision, "recall": tables.recall, "F1": tables.f1}
+    columns = {"category": [str(label) for label in result.categories]}
+    columns |= {name: [str(value) for value in values] for name, values in counts.items()}
+    columns |= {name: [percent(value) for value in rate(result.undefined)] for name, rate in rates.items()}
+    columns["AUC"] = [percent(value) for value in result.auc]
+    columns = fitting(columns, spare=("errors", "features", "AUC", "FN", "FP", "TP"))
+    made = table(*columns)
+    for k, cells in enumerate(zip(*columns.values(), strict=True)):
+        made.add_row(*cells, style=None if result.occurs[k] else "dim")
+    return made
+
+
+def _averages(result: Evaluation) -> Table:
+    made = table("", "precision", "recall", "F1")
+    for kind, values in result.averages().items():
+        made.add_row(kind, *(f"{100 * values[m]:.2f}" for m in ("precision", "recall", "f1")))
+    return made

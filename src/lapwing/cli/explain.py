@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from lapwing.cli._common import console, json_option, print_json
+from lapwing.cli._common import model_argument, rows_named
+from lapwing.cli._output import json_option, print_json, show
+from lapwing.errors import CorpusError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.text import Text
 
     from lapwing.model import CategoryExplanation, Explanation
 
 
 @click.command("explain")
-@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@model_argument
 @click.argument("text", nargs=-1)
 @click.option("--category", "categories", multiple=True, help="Explain this category; may be given several times.")
-@click.option("--top", type=click.IntRange(min=1), default=3, show_default=True, help="How many categories to show.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=3, show_default=True, help="How many categories to show."
+)
+@click.option("--encoding", help="Encoding of standard input; UTF-8 unless given.")
 @json_option
-def command(model: str, text: tuple[str, ...], categories: tuple[str, ...], top: int, as_json: bool) -> None:
+def command(
+    model: str,
+    text: tuple[str, ...],
+    categories: tuple[str, ...],
+    top: int,
+    encoding: str | None,
+    as_json: bool,
+) -> None:
     """Show the words of TEXT that spoke for and against the most probable categories.
 
     Without TEXT, or with "-", the text is read from standard input.
@@ -30,53 +42,70 @@ def command(model: str, text: tuple[str, ...], categories: tuple[str, ...], top:
     from lapwing.model import load
 
     loaded = load(model)
-    content = sys.stdin.read() if text in ((), ("-",)) else " ".join(text)
-    by_name = {str(label): label for label in loaded.categories}
-    wanted = [by_name.get(name, name) for name in categories] or None
-    result = loaded.explain(content, wanted)
-    shown = result.categories if wanted else result.categories[:top]
+    rows = rows_named(loaded, categories)
+    content = _from_standard_input(encoding) if text in ((), ("-",)) else " ".join(text)
+    result = loaded.explain(content, [loaded.categories[row] for row in rows])
+    shown = result.categories if categories else result.categories[:top]
     if as_json:
         print_json({"text": result.text, "categories": [_record(one) for one in shown]})
         return
-    out = console()
-    for number, one in enumerate(shown):
-        if number:
-            out.print()
-        _print_category(out, result, one)
+    parts: list[RenderableType] = []
+    for one in shown:
+        parts += ([""] if parts else []) + _category(result, one)
+    show(*parts)
+
+
+def _from_standard_input(encoding: str | None) -> str:
+    from lapwing.cli._documents import STDIN, standard_input
+    from lapwing.corpus.options import ReadOptions
+
+    ReadOptions(encoding=encoding)  # an encoding that does not exist says so
+    content = standard_input("a text").read()
+    try:
+        text = content.decode(encoding or "utf-8-sig")
+    except UnicodeError as error:
+        raise CorpusError(
+            f"expected {encoding or 'UTF-8'}, got bytes that are not; name the right one with --encoding",
+            STDIN,
+        ) from error
+    if not text.strip():
+        raise CorpusError("expected a text, got nothing; pipe one in, or put it on the command line", STDIN)
+    return text
 
 
 def _record(one: CategoryExplanation) -> dict[str, object]:
     return {**asdict(one), "contributions": [part._asdict() for part in one.contributions]}
 
 
-def _print_category(out: object, result: Explanation, one: CategoryExplanation) -> None:
+def _category(result: Explanation, one: CategoryExplanation) -> list[RenderableType]:
+    """The verdict, the text, and the parts that add up to the score."""
+    from rich.padding import Padding
     from rich.text import Text
 
-    verdict = "yes" if one.chosen else "no"
     head = Text(f"{one.category}", style="bold")
-    head.append(f"  {verdict}, probability {one.probability:.3f}, score {one.score:+.2f}", style="")
-    out.print(head)  # type: ignore[attr-defined]
-    out.print(_highlighted(result, one))  # type: ignore[attr-defined]
+    verdict = "yes" if one.chosen else "no"
+    head.append(f"  {verdict}, probability {one.probability:.3f}, score {one.score:+.2f}", style="not bold")
+    lines: list[RenderableType] = [head, Padding(_highlighted(result, one), (0, 0, 0, 2))]
     for part in one.contributions:
-        colour = "green" if part.contribution > 0 else "red"
-        line = Text(f"  {part.contribution:+8.3f}  ", style=colour)
+        line = Text(f"  {part.contribution:+8.3f}  ", style="green" if part.contribution > 0 else "red")
         words = sorted({result.text[a:b].lower() for a, b in part.spans})
         line.append(part.feature + (f"  ({', '.join(words)})" if words and words != [part.feature] else ""))
-        out.print(line)  # type: ignore[attr-defined]
-    out.print(Text(f"  {one.intercept:+8.3f}  (intercept)", style="dim"))  # type: ignore[attr-defined]
+        lines.append(line)
+    return [*lines, Text(f"  {one.intercept:+8.3f}  (intercept)", style="dim")]
 
 
 def _highlighted(result: Explanation, one: CategoryExplanation) -> Text:
     """The text, words for the category in green, words against it in red; stronger ones underlined."""
     from rich.text import Text
 
-    text = Text("  " + result.text.strip("\n"))
-    shift = 2 - (len(result.text) - len(result.text.lstrip("\n")))
+    text = Text(result.text)
     strongest = max((abs(part.contribution) for part in one.contributions), default=0.0)
     for part in one.contributions:
         style = "green" if part.contribution > 0 else "red"
         if abs(part.contribution) >= 0.5 * strongest:
             style += " bold underline"
         for start, end in part.spans:
-            text.stylize(style, start + shift, end + shift)
-    return text
+            text.stylize(style, start, end)
+    body = result.text.strip()
+    start = result.text.find(body)
+    return text[start : start + len(body)]

@@ -7,36 +7,41 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapwing.cli._common import console, json_option, print_json
+from lapwing.cli._common import model_argument, rows_named
+from lapwing.cli._output import json_option, print_json, show, table, width
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
     from lapwing.model import LinearModel
+
+Record = dict[str, Any]
 
 
 @click.command("inspect")
-@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@model_argument
 @click.option("--category", "categories", multiple=True, help="Only this category; may be given several times.")
 @click.option("--top", type=click.IntRange(min=1), help="Words per category  [default: 6; all with --category]")
 @json_option
 def command(model: str, categories: tuple[str, ...], top: int | None, as_json: bool) -> None:
     """Show what is inside MODEL: how it was made, and the strongest words of every category."""
-    from lapwing.errors import InputError
     from lapwing.model import load
 
     loaded = load(model)
-    names = [str(label) for label in loaded.categories]
-    if unknown := [name for name in categories if name not in names]:
-        raise InputError(f"the model has no category {unknown[0]!r}; it has {', '.join(names[:8])}, …")
-    rows = [names.index(name) for name in categories] or list(range(len(names)))
-    limit = top or (None if categories else 6)
-    records = [_record(loaded, row, None if as_json and top is None else limit) for row in rows]
+    rows = rows_named(loaded, categories)
+    limit = top or (None if categories or as_json else 6)
+    records = [_record(loaded, row, limit) for row in rows]
     if as_json:
         print_json({"model": _head(loaded), "categories": records})
+    elif categories:
+        show(*_about(loaded), *(part for record in records for part in ("", *_in_full(record))))
     else:
-        _print(loaded, records)
+        show(*_about(loaded), "", _overview(loaded, records))
 
 
-def _head(model: LinearModel) -> dict[str, Any]:
+def _head(model: LinearModel) -> Record:
     return {
         "link": model.link,
         "classes": list(model.classes),
@@ -48,14 +53,16 @@ def _head(model: LinearModel) -> dict[str, Any]:
     }
 
 
-def _record(model: LinearModel, row: int, limit: int | None) -> dict[str, Any]:
-    fits, threshold = model.fits, float(model.thresholds[row])
+def _record(model: LinearModel, row: int, limit: int | None) -> Record:
+    from lapwing.model.objective import sigmoid
+
+    fits = model.fits
     return {
         "category": model.categories[row],
         "positives": int(fits.positives[row]),
         "features": int(model.n_kept[row]),
         "intercept": float(model.intercepts[row]),
-        "threshold": 1.0 if math.isinf(threshold) else 1.0 / (1.0 + math.exp(-threshold)),
+        "threshold": float(sigmoid(model.thresholds)[row]),
         "variance": float(fits.variance[row]),
         "objective": float(fits.objective[row]),
         "gap": float(fits.gap[row]),
@@ -65,30 +72,80 @@ def _record(model: LinearModel, row: int, limit: int | None) -> dict[str, Any]:
     }
 
 
-def _print(model: LinearModel, records: list[dict[str, Any]]) -> None:
-    from rich.table import Table
+def _about(model: LinearModel) -> list[RenderableType]:
+    made = model.provenance
+    if not model.exclusive:
+        kind = f"{len(model.classes)} categories, any number per document"
+    elif len(model.classes) == 2:
+        kind = f"two exclusive classes, {model.classes[0]} and {model.classes[1]}; weights speak for the second"
+    else:
+        kind = f"{len(model.classes)} exclusive classes"
+    return [
+        f"{kind}; {len(model.feature_names)} features; link {model.link}",
+        f"trained on {made.get('documents', '?')} documents of {made.get('corpus', '?')}, "
+        f"{made.get('date', '?')}, by lapwing {made.get('lapwing', '?')}",
+        f"{made.get('prior', '?')} prior, variance {made.get('variance', '?')}{_common_value(model)}",
+    ]
+
+
+def _common_value(model: LinearModel) -> str:
+    values = model.fits.variance
+    return f" ({values[0]:.4g})" if len(values) and (values == values[0]).all() else ""
+
+
+def _relative_gap(record: Record) -> str:
+    return "" if math.isnan(record["gap"]) else f"{record['gap'] / (record['objective'] or 1.0):.1e}"
+
+
+def _overview(model: LinearModel, records: list[Record]) -> Table:
+    """A line per category. A column that says the same of all is left out: the head has it."""
+    columns = {
+        "positives": [str(r["positives"]) for r in records],
+        "features": [str(r["features"]) for r in records],
+        "variance": [f"{r['variance']:.4g}" for r in records],
+        "rel. gap": [_relative_gap(r) for r in records],
+        "threshold": [f"{r['threshold']:.3f}" for r in records],
+    }
+    if _common_value(model):
+        del columns["variance"]
+    if set(columns["threshold"]) == {"0.500"}:
+        del columns["threshold"]
+    made = table("category", *columns, "strongest words", left=(0, len(columns) + 1))
+    made.columns[-1].no_wrap = True
+    taken = sum(2 + max(map(len, (name, *cells))) for name, cells in columns.items())
+    room = width() - taken - max(len("category"), *(len(str(r["category"])) for r in records)) - 2
+    for i, record in enumerate(records):
+        made.add_row(str(record["category"]), *(cells[i] for cells in columns.values()), _words(record, room))
+    return made
+
+
+def _words(record: Record, room: int) -> Text:
+    """As many as there is room for."""
     from rich.text import Text
 
-    out = console()
-    made = model.provenance
-    kind = "exclusive classes" if model.exclusive else "categories, any number per document"
-    out.print(f"{len(model.classes)} {kind}; {len(model.feature_names)} features; link {model.link}")
-    out.print(
-        f"trained on {made.get('documents', '?')} documents of {made.get('corpus', '?')} on {made.get('date', '?')} "
-        f"by lapwing {made.get('lapwing', '?')}; {made.get('prior', '?')} prior, variance {made.get('variance', '?')}"
+    words = Text()
+    for item in record["weights"]:
+        word = f"{'  ' if words else ''}{item['feature']} {item['weight']:+.2f}"
+        if words and len(words) + len(word) > room:
+            break
+        words.append(word, "green" if item["weight"] > 0 else "red")
+    return words
+
+
+def _in_full(record: Record) -> list[RenderableType]:
+    """One category: its facts, and a line per word."""
+    from rich.text import Text
+
+    head = Text(str(record["category"]), "bold")
+    gap = _relative_gap(record)
+    certificate = f"relative gap {gap}" if gap else f"largest violation {record['kkt']:.1e}"
+    facts = (
+        f"  {record['positives']} positives, {record['features']} features, "
+        f"variance {record['variance']:.4g}, {certificate}, threshold {record['threshold']:.3f}"
     )
-    out.print()
-    columns = ("category", "positives", "features", "variance", "rel. gap", "threshold", "strongest words")
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for column in table.columns[1:6]:
-        column.justify = "right"
-    for record in records:
-        words = Text()
-        for item in record["weights"]:
-            words.append(f"{item['feature']} {item['weight']:+.2f}  ", "green" if item["weight"] > 0 else "red")
-        gap = record["gap"] / record["objective"] if record["objective"] else 0.0
-        table.add_row(
-            str(record["category"]), str(record["positives"]), str(record["features"]), f"{record['variance']:.4g}",
-            f"{gap:.1e}", f"{record['threshold']:.3f}", words,
-        )  # fmt: skip
-    out.print(table)
+    head.append(facts, "not bold")
+    lines: list[RenderableType] = [head, Text(f"  {record['intercept']:+10.3f}  (intercept)", "dim")]
+    for item in record["weights"]:
+        line = Text(f"  {item['weight']:+10.3f}  ", "green" if item["weight"] > 0 else "red")
+        lines.append(line.append(item["feature"]))
+    return lines

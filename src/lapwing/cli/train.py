@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapwing.cli._common import announce_compiling, json_option, print_json, progress_bar, reading_options, split_part
+from lapwing.cli._common import (
+    SPLITS,
+    check_output,
+    data_argument,
+    read_documents,
+    reading_options,
+    split_part,
+)
+from lapwing.cli._output import json_option, print_json
+from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import SettingsError
+
+if TYPE_CHECKING:
+    from lapwing.corpus import Corpus
+    from lapwing.model import LinearModel
 
 
 def _variance(value: str) -> str | float:
@@ -16,6 +31,12 @@ def _variance(value: str) -> str | float:
         return float(value)
     except ValueError:
         return value
+
+
+def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 threads do no work; give a number, or -1 for every core", context, parameter)
+    return value
 
 
 def _stop_words(value: str) -> str | tuple[str, ...]:
@@ -28,15 +49,24 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 
 
 @click.command("train")
-@click.argument("data", type=click.Path(exists=True))
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="The model file to write.")
-@click.option("--split", help="Train on this part (train, validation, test, all); the training part by default.")
-@click.option("--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True)
+@data_argument
+@click.option("-o", "--output", required=True, help="The model file to write.")
+@click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
+@click.option(
+    "--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True
+)
 @click.option("--variance", default="norm", show_default=True, help="Prior variance: norm, or a number.")
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
-@click.option("--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight.")
-@click.option("--threshold", type=float, help="Probability above which a document is in a category  [default: 0.5]")
+@click.option(
+    "--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight."
+)
+@click.option(
+    "--threshold", type=float, help="Probability above which a document is in a category  [default: 0.5]"
+)
 @click.option("--tol", type=float, default=1e-4, show_default=True, help="Bound on the relative duality gap.")
+@click.option(
+    "--max-iter", type=click.IntRange(min=1), default=500, show_default=True, help="Most rounds of a fit."
+)
 @click.option("--tokens", type=click.Choice(["word", "char"]), default="word", show_default=True)
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
 @click.option("--strip-html", is_flag=True, help="Remove markup first.")
@@ -45,51 +75,81 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--tf", type=click.Choice(["log", "raw", "binary"]), default="log", show_default=True)
 @click.option("--idf/--no-idf", default=True, show_default=True)
 @click.option("--cosine/--no-cosine", default=True, show_default=True)
-@click.option("--min-df", type=int, default=1, show_default=True, help="Fewest documents a word must be in.")
-@click.option("--jobs", type=int, default=-1, help="Threads; -1 for every core. Results do not depend on it.")
+@click.option(
+    "--min-df",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Fewest documents a word must be in.",
+)
+@click.option(
+    "--jobs",
+    type=int,
+    callback=_jobs,
+    default=-1,
+    help="Threads; -1 for every core. Results do not depend on it.",
+)
 @reading_options
 @json_option
-def command(data: str, output: str, reading: dict[str, Any], split: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    data: str, output: str, reading: dict[str, Any], split: str | None, as_json: bool, **options: Any
+) -> None:
     """Train a model on the labelled documents of DATA and write it to a file.
 
-    DATA is a file, folder or archive: JSON lines, CSV, TSV, a folder per class, Reuters-21578, RCV1 token files,
-    SMART records or svmlight vectors.
+    DATA is a file, folder or archive: JSON lines, CSV, TSV, a folder per class, Reuters-21578, RCV1 token
+    files, SMART records or svmlight vectors.
     """
-    from lapwing.corpus import read
-
+    check_output(output, data)
     settings = _settings(options)
-    if not Path(output).absolute().parent.is_dir():
-        raise click.BadParameter(f"the folder of {output} does not exist", param_hint="-o")
     with progress_bar(quiet=as_json) as progress:
-        corpus = split_part(read(data, **reading), split, "train")
+        corpus = split_part(read_documents(data, reading, progress), split, "train")
         announce_compiling()
         from lapwing.model import save
         from lapwing.training import train
 
         model = train(corpus, settings, progress=progress)
         save(model, output)
-    kept = model.n_kept
-    summary = {
+    summary = _summary(output, corpus, model)
+    if as_json:
+        print_json(summary)
+    else:
+        _print(summary)
+
+
+def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
+    kept, fits = model.n_kept, model.fits
+    return {
         "model": output,
         "corpus": corpus.name,
         "documents": len(corpus),
         "skipped": corpus.skipped,
+        "classes": len(model.classes),
         "categories": len(model.categories),
         "features": len(model.feature_names),
         "features_per_category": {"min": int(kept.min()), "max": int(kept.max()), "mean": float(kept.mean())},
-        "largest_relative_gap": float((model.fits.gap / model.fits.objective).max()),
-        "converged": bool(model.fits.converged.all()),
+        "largest_relative_gap": max(
+            float(g) / (float(p) or 1.0) for g, p in zip(fits.gap, fits.objective, strict=True)
+        ),
+        "largest_violation": float(fits.kkt.max()),
+        "converged": bool(fits.converged.all()),
     }
-    if as_json:
-        print_json(summary)
-        return
-    skipped = f", {corpus.skipped} broken records skipped" if corpus.skipped else ""
-    click.echo(f"trained on {len(corpus)} documents of {corpus.name}{skipped}")
-    click.echo(
-        f"{len(model.categories)} categories, {kept.min()} to {kept.max()} features each (mean {kept.mean():.1f}) "
-        f"of {len(model.feature_names)}; largest relative gap {summary['largest_relative_gap']:.1e}"
+
+
+def _print(summary: dict[str, Any]) -> None:
+    skipped = f", {summary['skipped']} broken records skipped" if summary["skipped"] else ""
+    click.echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
+    kept, gap = summary["features_per_category"], summary["largest_relative_gap"]
+    if summary["categories"] == 1:
+        size = f"{summary['classes']} classes, {kept['max']}"
+    else:
+        size = f"{summary['categories']} categories, {kept['min']} to {kept['max']} (mean {kept['mean']:.1f})"
+    proof = (
+        f"largest violation {summary['largest_violation']:.1e}"
+        if math.isnan(gap)
+        else f"largest relative gap {gap:.1e}"
     )
-    click.echo(f"wrote {output}; try: lapwing inspect {output}")
+    click.echo(f"{size} of {summary['features']} features kept; {proof}")
+    click.echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
 
 
 def _settings(options: dict[str, Any]) -> Any:
@@ -105,5 +165,5 @@ def _settings(options: dict[str, Any]) -> Any:
         text=text, prior=options["prior"], variance=_variance(options["variance"]),
         intercept_variance=options["intercept_variance"], class_weight=options["class_weight"],
         threshold="default" if options["threshold"] is None else options["threshold"],
-        tol=options["tol"], n_jobs=options["jobs"],
+        tol=options["tol"], max_iter=options["max_iter"], n_jobs=options["jobs"],
     )  # fmt: skip

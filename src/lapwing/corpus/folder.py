@@ -58,9 +58,7 @@ class FolderReader(Reader):
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         if self.source.single:
-            raise CorpusError(
-                "expected a folder or archive of class folders, got one file", self.source.where
-            )
+            raise CorpusError("expected a folder or archive of class folders, got one file", self.source.where)
         files = class_files(entries, self.source, self.options.labels_required)
         planned = plan(files, same_content(files, self.source), flat=all("/" not in f.path for f in files))
         self.exclusive = all(len(document.labels) == 1 for document in planned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,14 +60,25 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.class_proba(self.category_proba(X))
 
     def predict(self, X: Any) -> np.ndarray | list[tuple[Hashable, ...]]:
-        """Classes; for label sets an indicator array, or tuples of labels where fit() was given label lists."""
+        """Classes; for label sets an indicator array, or tuples of labels where fit() had label lists."""
         check_is_fitted(self)
         chosen = self.model_.decide(self.model_.scores(self._inputs(X)))
         if self.model_.exclusive:
-            return self.classes_[np.argmax(chosen, axis=1)]  # type: ignore[no-any-return]
+            answer: np.ndarray = self.classes_[np.argmax(chosen, axis=1)]
+            return answer
         if self._label_lists:
             return [tuple(self.model_.classes[k] for k in np.flatnonzero(row)) for row in chosen]
         return chosen.astype(int)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of documents whose class, or whole set of labels, is right."""
+        if self._label_lists:
+            right = [set(mine) == set(true) for mine, true in zip(self.predict(X), y, strict=True)]
+        elif self.classes_.dtype == object:  # several types: scikit-learn's accuracy has no order for them
+            right = [mine == true for mine, true in zip(self.predict(X), y, strict=True)]
+        else:
+            return float(super().score(X, y, sample_weight))
+        return float(np.average(right, weights=sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `lapwing.load` and the commands read."""
@@ -83,7 +95,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         if self._label_lists:
             return [tuple(sorted(set(row), key=str)) for row in _of_length(y, n)], False, None
         if not sp.issparse(y):
-            y = np.asarray(y)
+            y = _unchanged(y)
         if y.ndim == 2 and (y.shape[1] > 1 or sp.issparse(y)):
             indicator = sp.csr_matrix(_of_length(y, n))
             if not np.isin(indicator.data, (0, 1)).all():
@@ -92,15 +104,33 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             indicator.sort_indices()
             ends = indicator.indptr.tolist()
             columns = indicator.indices.tolist()
-            labels = [tuple(columns[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+            labels = [tuple(columns[a:b]) for a, b in pairwise(ends)]
             return labels, False, list(range(indicator.shape[1]))
         flat = _of_length(column_or_1d(y, warn=True), n)
-        check_classification_targets(flat)
+        if flat.dtype == object and len(set(map(type, flat))) > 1:
+            _check_plain(flat)
+        else:
+            check_classification_targets(flat)
         return [(label,) for label in flat.tolist()], True, None
 
 
 def _is_label_lists(y: Any) -> bool:
     return isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple | set | frozenset)
+
+
+def _unchanged(y: Any) -> np.ndarray:
+    """y as an array, without NumPy making 1 and "a" both strings."""
+    array = np.asarray(y)
+    if array.dtype.kind == "U" and array.ndim == 1 and not all(isinstance(label, str) for label in y):
+        return np.array(y, dtype=object)
+    return array
+
+
+def _check_plain(labels: np.ndarray) -> None:
+    """Labels of several types are strings, numbers or booleans: what a model file can hold."""
+    for label in labels:
+        if not isinstance(label, str | int | float | bool | np.generic) or label != label:
+            raise InputError(f"a label must be a string, a number or a boolean, got {label!r}")
 
 
 def _of_length(y: Any, n: int) -> Any:

@@ -81,7 +81,7 @@ class MAPClassifier(LinearModelClassifier):
             name="matrix",
             kind="vectors",
             documents=sp.csr_matrix(X),
-            labels=labels,
+            labels=labels,  # type: ignore[arg-type]
             ids=range(X.shape[0]),  # type: ignore[arg-type]
             exclusive=exclusive,
             split=[],
@@ -89,9 +89,15 @@ class MAPClassifier(LinearModelClassifier):
             feature_names=None if names is None else [str(name) for name in names],
         )
         settings = TrainSettings(
-            prior=self.prior, variance=self.variance, threshold=self.threshold, class_weight=self.class_weight,
-            intercept_variance=self.intercept_variance, tol=self.tol, max_iter=self.max_iter, n_jobs=self.n_jobs,
-        )  # fmt: skip
+            prior=self.prior,
+            variance=self.variance,
+            threshold=self.threshold,
+            class_weight=self.class_weight,
+            intercept_variance=self.intercept_variance,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+        )
         self._train(corpus, settings, classes)
         return self
 

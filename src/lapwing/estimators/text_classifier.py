@@ -25,7 +25,8 @@ class TextClassifier(LinearModelClassifier):
     Labels are one per text, or a list of labels per text, or a 0/1 indicator matrix. Parameters are those of
     the two.
 
-    >>> model = TextClassifier(variance=100.0).fit(["good film", "fine film", "bad film", "dull film"], [1, 1, 0, 0])
+    >>> texts = ["good film", "fine film", "bad film", "dull film"]
+    >>> model = TextClassifier(variance=100.0).fit(texts, [1, 1, 0, 0])
     >>> model.predict(["a good one"]).tolist()
     [1]
     >>> model.explain("a good one").categories[0].contributions[0].feature
@@ -81,7 +82,7 @@ class TextClassifier(LinearModelClassifier):
             name="texts",
             kind="text",
             documents=texts,
-            labels=sets,
+            labels=sets,  # type: ignore[arg-type]
             ids=range(len(texts)),  # type: ignore[arg-type]
             exclusive=exclusive,
             split=[],

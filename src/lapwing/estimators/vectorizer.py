@@ -19,6 +19,8 @@ def check_texts(texts: Any) -> list[str]:
     """A list of strings; one string alone is a mistake, not a list of letters."""
     if isinstance(texts, str):
         raise InputError("expected an iterable of texts, got one string; put it in a list")
+    if not isinstance(texts, Iterable):
+        raise InputError(f"expected an iterable of texts, got {type(texts).__name__}")
     texts = list(texts)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
@@ -32,7 +34,8 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
     The norm is over all terms of a document, those never seen in training included. Parameters are those of
     `lapwing.text.TextSettings`.
 
-    >>> LogTfidfVectorizer(stemmer="none").fit(["Wheat, and corn!", "the corn"]).get_feature_names_out().tolist()
+    >>> vectorizer = LogTfidfVectorizer(stemmer="none").fit(["Wheat, and corn!", "the corn"])
+    >>> vectorizer.get_feature_names_out().tolist()
     ['corn', 'wheat']
     """
 
@@ -63,7 +66,7 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
         self.fit_transform(texts)
         return self
 
-    def fit_transform(self, texts: Iterable[str], y: Any = None) -> sp.csr_matrix:  # type: ignore[override]
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> sp.csr_matrix:
         made = design(check_texts(texts), TextSettings(**self.get_params()))
         self.weighting_ = made.weighting
         self.vocabulary_ = {name: j for j, name in enumerate(made.feature_names)}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.errors import InputError
 from lapwing.model.linear import LinearModel
 
 
@@ -115,7 +116,8 @@ class Evaluation:
         columns: dict[str, np.ndarray] = {
             "tp": tables.tp, "fp": tables.fp, "fn": tables.fn, "errors": tables.errors,
             "precision": tables.precision(self.undefined), "recall": tables.recall(self.undefined),
-            "f1": tables.f1(self.undefined), "auc": self.auc, "features": self.n_kept, "averaged": self.occurs,
+            "f1": tables.f1(self.undefined), "auc": self.auc, "features": self.n_kept,
+            "averaged": self.occurs,
         }  # fmt: skip
         kept = self.n_kept[self.occurs]
         return {
@@ -163,6 +165,8 @@ def evaluate(
                     unknown.add(label)
         truths.append(truth)
         all_scores.append(model.scores(documents))
+    if not truths:
+        raise InputError("there are no documents to evaluate")
     truth = np.vstack(truths)
     scores = np.vstack(all_scores)
     by_class = np.hstack([-scores, scores]) if scores.shape[1] < len(number) else scores
@@ -172,7 +176,7 @@ def evaluate(
         documents=len(truth),
         tables=Tables.of(truth, model.decide(scores)),
         auc=np.array([auc(truth[:, k], by_class[:, k]) for k in range(len(number))]),
-        occurs=truth.any(axis=0),
+        occurs=np.asarray(truth.any(axis=0)),
         unknown=tuple(sorted(unknown, key=str)),
         n_kept=np.broadcast_to(model.n_kept, len(number)),
         undefined=undefined,

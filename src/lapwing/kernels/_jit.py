@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)

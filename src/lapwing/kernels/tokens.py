@@ -9,13 +9,28 @@ from lapwing.kernels._jit import kernel
 WORD, CHAR, READY = 0, 1, 2
 _SEPARATOR, _LETTER, _DIGIT, _SINGLE, _MARK, _IGNORABLE, _SPACE = range(7)
 _SHIFT = 21
+_PLAIN = 1 << _SEPARATOR | 1 << _LETTER | 1 << _DIGIT | 1 << _SPACE  # classes that need no context
 _LOW = (1 << _SHIFT) - 1
 
 
+_SEED = np.uint64(14695981039346656037)
+_PRIME = np.uint64(1099511628211)
+_SPELLED_OUT = 9  # so many code points under 128 fit a key with seven bits each
+_HASHED = np.uint64(1 << 63)
+KEY, TERM, PLACE, SPARE = range(4)  # the columns of a table of terms
+_AHEAD = 64
+
+
 @kernel
-def _mix(h, code):
-    """FNV-1a, a code point at a time."""
-    return (h ^ np.uint64(code)) * np.uint64(1099511628211)
+def _key(chars, first, end):
+    """What a token is looked up by: its spelling itself where that fits, else a hash, marked as one."""
+    packed, h, seen = np.uint64(0), _SEED, np.int32(0)
+    for k in range(first, end):
+        code = chars[k]
+        packed = (packed << np.uint64(7)) | np.uint64(code)
+        h = (h ^ np.uint64(code)) * _PRIME  # FNV-1a
+        seen |= code
+    return packed if seen < 128 and end - first <= _SPELLED_OUT else h | _HASHED
 
 
 @kernel
@@ -30,19 +45,16 @@ def cut(codes, starts, fold, mode, digits):
             READY: what stands between white space, as it is
     digits  whether digits are part of words
 
-    Returns (chars, ends, hashes, last): token k is chars[ends[k-1]:ends[k]] (from 0 for the first), and
+    Returns (chars, ends, last): token k is chars[ends[k-1]:ends[k]] (from 0 for the first), and
     document i has the tokens last[i] to last[i+1].
     """
-    seed = np.uint64(14695981039346656037)
     last_word_class = _DIGIT if digits else _LETTER
     chars = np.empty(codes.size + 1, np.int32)
     ends = np.empty(codes.size + 1, np.int32)
-    hashes = np.empty(codes.size + 1, np.uint64)
     last = np.zeros(starts.size, np.int64)
     top = 0  # end of the characters written
     open_at = 0  # where the token being read starts; it is empty while open_at == top
     n_tokens = 0
-    h = seed
     for doc in range(starts.size - 1):
         blank_before = False
         single_before = False
@@ -50,13 +62,11 @@ def cut(codes, starts, fold, mode, digits):
             entry = fold[codes[i]]
             token_class = entry >> _SHIFT
             code = entry & _LOW
-            if mode == WORD and token_class <= _DIGIT and not single_before:
+            if mode == WORD and not single_before and (_PLAIN >> token_class) & 1:
                 # The common case without a branch to mispredict: write first, then count it or not.
                 inside = (token_class >= _LETTER) & (token_class <= last_word_class)
                 chars[top] = code
                 ends[n_tokens] = top
-                hashes[n_tokens] = h
-                h = _mix(h, code) if inside else seed
                 n_tokens += (top > open_at) & (not inside)
                 top += inside
                 open_at = open_at if inside else top
@@ -82,91 +92,102 @@ def cut(codes, starts, fold, mode, digits):
                 written = (token_class >= _LETTER) & (token_class <= last_word_class)
                 single_before = False
             if not joins and top > open_at:
-                ends[n_tokens], hashes[n_tokens] = top, h
+                ends[n_tokens] = open_at = top
                 n_tokens += 1
-                open_at, h = top, seed
             if written:
                 chars[top] = code
                 top += 1
-                h = _mix(h, code)
         if top > open_at:
-            ends[n_tokens], hashes[n_tokens] = top, h
+            ends[n_tokens] = open_at = top
             n_tokens += 1
-            open_at, h = top, seed
         last[doc + 1] = n_tokens
-    return chars[:top], ends[:n_tokens], hashes[:n_tokens], last
+    return chars[:top], ends[:n_tokens], last
 
 
 @kernel
-def _insert(slots, hashes, term):
-    """Put a term that is not there yet into the open-addressing table."""
-    mask = np.uint64(slots.size - 1)
-    at = (hashes[term] ^ (hashes[term] >> np.uint64(29))) & mask
-    while slots[at] >= 0:
-        at = (at + np.uint64(1)) & mask
-    slots[at] = term
+def _slot(key, size):
+    """Where the search for a key starts in a table of `size` slots, a power of two."""
+    mixed = key * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
 
 
 @kernel
-def _find(slots, hashes, h, spelling, term_ptr, chars, first, size):
-    """The term spelled chars[first:first+size], or -1."""
-    mask = np.uint64(slots.size - 1)
-    at = (h ^ (h >> np.uint64(29))) & mask
-    while slots[at] >= 0:
-        term = slots[at]
-        if hashes[term] == h and term_ptr[term + 1] - term_ptr[term] == size:
-            k, base = 0, term_ptr[term]
-            while k < size and spelling[base + k] == chars[first + k]:
-                k += 1
-            if k == size:
-                return term
-        at = (at + np.uint64(1)) & mask
-    return np.int32(-1)
+def _same(chars, first, size, spelling, start, end):
+    """Whether two spellings are the same."""
+    if end - start != size:
+        return False
+    for k in range(size):
+        if spelling[start + k] != chars[first + k]:
+            return False
+    return True
 
 
 @kernel
-def count(chars, ends, token_hashes, last, n_terms, spelling, term_ptr, hashes, slots):
+def enlarged(table, slots):
+    """The same entries in a table of `slots` slots."""
+    larger = np.zeros((slots, table.shape[1]), np.uint64)
+    for old in range(table.shape[0]):
+        if table[old, TERM] != 0:
+            at = _slot(table[old, KEY], slots)
+            while larger[at, TERM] != 0:
+                at = (at + 1) & (slots - 1)
+            larger[at] = table[old]
+    return larger
+
+
+@kernel
+def count(chars, ends, last, before, n_terms, spelling, term_ptr, table):
     """Count the distinct tokens of every document, from what `cut` returns, adding to a table of terms.
 
-    Term t is spelling[term_ptr[t]:term_ptr[t+1]], in order of first appearance. `spelling`, `term_ptr` and
-    `hashes` have room for all of `chars` and `ends`; `slots` (a power of two in size) is replaced as it fills.
+    table     (slots, 4) uint64, slots a power of two, with room: KEY; TERM, the term's number plus 1;
+              PLACE, where it was last counted. One entry is one line of the processor's cache
+    before    how many entries earlier calls have returned: places go on from there
+    Term t is spelling[term_ptr[t]:term_ptr[t+1]], in order of first appearance; both have room.
 
-    Returns (n_terms, slots, indptr, terms, counts): document i has terms[indptr[i]:indptr[i+1]], each with
-    its count.
+    Returns (n_terms, indptr, terms, counts): document i has terms[indptr[i]:indptr[i+1]], each with its count.
     """
-    n = last.size - 1
-    seen_in = np.full(n_terms + ends.size, -1, np.int32)  # the document a term was last seen in,
-    place = np.empty(n_terms + ends.size, np.int32)  # and its place there
+    n, slots = last.size - 1, table.shape[0]
     terms = np.empty(ends.size, np.int32)
     counts = np.empty(ends.size, np.int32)
     indptr = np.zeros(n + 1, np.int64)
-    nnz = 0
-    first = 0
+    keys = np.empty(_AHEAD, np.uint64)
+    nnz = first = ahead = 0
+    touched = np.uint64(0)
     for doc in range(n):
+        first_here = np.uint64(before + nnz)
         for token in range(last[doc], last[doc + 1]):
-            size = ends[token] - first
-            h = token_hashes[token]
-            term = _find(slots, hashes, h, spelling, term_ptr, chars, first, size)
-            if term < 0:
-                term = np.int32(n_terms)
-                hashes[term] = h
-                base = term_ptr[term]
-                for k in range(size):
-                    spelling[base + k] = chars[first + k]
-                term_ptr[term + 1] = base + size
+            if token % _AHEAD == 0:
+                # Keys of the next tokens, each slot touched: memory answers many such loads at a time.
+                for k in range(min(_AHEAD, ends.size - token)):
+                    end = ends[token + k]
+                    keys[k] = _key(chars, ahead, end)
+                    touched ^= table[_slot(keys[k], slots), TERM]
+                    ahead = end
+            key = keys[token % _AHEAD]
+            end = ends[token]
+            at = _slot(key, slots)
+            while table[at, TERM] != 0:
+                if table[at, KEY] == key:
+                    known = np.int64(table[at, TERM]) - 1
+                    if key < _HASHED or _same(
+                        chars, first, end - first, spelling, term_ptr[known], term_ptr[known + 1]
+                    ):
+                        break
+                at = (at + 1) & (slots - 1)
+            if table[at, TERM] == 0:
+                base = term_ptr[n_terms]
+                for k in range(first, end):
+                    spelling[base + k - first] = chars[k]
                 n_terms += 1
-                if 2 * n_terms > slots.size:
-                    slots = np.full(2 * slots.size, -1, np.int32)
-                    for t in range(n_terms):
-                        _insert(slots, hashes, t)
-                else:
-                    _insert(slots, hashes, term)
-            if seen_in[term] == doc:
-                counts[place[term]] += 1
+                term_ptr[n_terms] = base + end - first
+                table[at, KEY], table[at, TERM], table[at, PLACE] = key, n_terms, 0
+            if table[at, PLACE] > first_here:  # places count from 1: this document has the term already
+                counts[np.int64(table[at, PLACE]) - before - 1] += 1
             else:
-                seen_in[term], place[term] = doc, nnz
-                terms[nnz], counts[nnz] = term, 1
+                terms[nnz], counts[nnz] = np.int64(table[at, TERM]) - 1, 1
                 nnz += 1
-            first = ends[token]
+                table[at, PLACE] = before + nnz
+            first = end
         indptr[doc + 1] = nnz
-    return n_terms, slots, indptr, terms[:nnz], counts[:nnz]
+    table[0, SPARE] = touched  # so that touching is not optimised away
+    return n_terms, indptr, terms[:nnz], counts[:nnz]

@@ -69,13 +69,19 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
         for j, weight in zip(model.weights.indices[start:end], model.weights.data[start:end], strict=True):
             if value := values.get(int(j), 0.0):
                 name = model.feature_names[j]
-                parts.append(Contribution(name, value, float(weight), value * float(weight), spans.get(name, ())))
+                part = value * float(weight)
+                parts.append(Contribution(name, value, float(weight), part, spans.get(name, ())))
         parts.sort(key=lambda part: (-abs(part.contribution), part.feature))
         explained.append(
             CategoryExplanation(
-                model.categories[row], float(scores[0, row]), float(probabilities[row]),
-                float(model.thresholds[row]), bool(chosen[row]), float(model.intercepts[row]), tuple(parts),
-            )  # fmt: skip
+                category=model.categories[row],
+                score=float(scores[0, row]),
+                probability=float(probabilities[row]),
+                threshold=float(model.thresholds[row]),
+                chosen=bool(chosen[row]),
+                intercept=float(model.intercepts[row]),
+                contributions=tuple(parts),
+            )
         )
     explained.sort(key=lambda one: -one.probability)
     return Explanation(text, tuple(explained))

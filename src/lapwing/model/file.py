@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ _TYPES: dict[str, type] = {
 
 def save(model: LinearModel, path: str | os.PathLike[str]) -> None:
     """Write beside `path`, then rename into place: an old file stays whole until the new one is."""
-    write_beside(Path(path), to_bytes(model))
+    content = to_bytes(model)
+    from_bytes(content)  # a file that could not be read again is never written
+    write_beside(Path(path), content)
 
 
 def load(path: str | os.PathLike[str]) -> LinearModel:
@@ -89,7 +92,10 @@ def to_bytes(model: LinearModel) -> bytes:
     from safetensors.numpy import save as pack
 
     names = model.feature_names if model.weighting is None else model.weighting.terms
-    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    try:
+        encoded = [name.encode() for name in names]
+    except UnicodeEncodeError as error:
+        raise InputError(f"a model file holds names in UTF-8, and {error.object!r} has none") from error
     tensors: dict[str, np.ndarray] = {
         "terms": np.frombuffer(b"".join(encoded), dtype=np.uint8),
         "terms_ptr": np.concatenate(([0], np.cumsum([len(e) for e in encoded], dtype=np.int64))),
@@ -115,15 +121,19 @@ def to_bytes(model: LinearModel) -> bytes:
         header["n_documents"] = model.weighting.n_documents
         tensors["document_frequency"] = model.weighting.document_frequency
         types["document_frequency"] = np.int64
-    exact = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
+    exact: dict[str, np.ndarray] = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
     try:
-        text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the provenance cannot be written as JSON: {error}") from error
-    content = pack(exact, metadata={KEY: text})
+        content = pack(exact, metadata={KEY: _canonical(header)})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"the labels or the provenance cannot be written as JSON: {error}") from error
     at = _hash_at(content)
     digest = hashlib.sha256(content).hexdigest().encode()
     return content[:at] + digest + content[at + len(digest) :]
+
+
+def _canonical(header: dict[str, Any]) -> str:
+    """Characters as they are: halves of surrogate pairs, which nothing could print, find no way in."""
+    return json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _plain(label: Hashable) -> str | int | float | bool:
@@ -134,9 +144,12 @@ def _plain(label: Hashable) -> str | int | float | bool:
 
 
 def _hash_at(content: bytes) -> int:
-    """Where the 64 digits of the hash stand: in the JSON, itself a string within the container's JSON."""
+    """Where the 64 digits of the hash stand: in the JSON, itself a string within the container's JSON.
+
+    Of all keys of that name it is the last: the provenance, which may have others, sorts before it.
+    """
     marker = b'\\"sha256\\":\\"'
-    at = content.find(marker)
+    at = content.rfind(marker, 0, 8 + int.from_bytes(content[:8], "little"))
     if at < 0 or at + len(marker) + 64 > len(content):
         raise ModelFileError("not a lapwing model file, or truncated")
     return at + len(marker)
@@ -165,8 +178,9 @@ def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
         size = int.from_bytes(content[:8], "little")
         container = json.loads(content[8 : 8 + size])
-        header = json.loads(container["__metadata__"][KEY])
-        if not isinstance(header, dict):
+        text = container["__metadata__"][KEY]
+        header = json.loads(text)
+        if not isinstance(header, dict) or _canonical(header) != text:
             raise ModelFileError("not a lapwing model file")
         if header.get("schema") != SCHEMA:
             raise ModelFileError(
@@ -217,17 +231,21 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
 def _labels(values: object) -> tuple[Hashable, ...]:
     _need(isinstance(values, list) and values, "there are no classes")
     assert isinstance(values, list)
-    _need(all(isinstance(v, str | int | float | bool) for v in values), "a class is not a plain value")
-    _need(len(set(values)) == len(values), "a class stands twice")
-    return tuple(values)
+    classes = tuple(_plain(value) for value in values)
+    _need(len(set(classes)) == len(classes), "a class stands twice")
+    return classes
+
+
+def _rises(pointer: np.ndarray) -> bool:
+    return bool(np.all(pointer[1:] >= pointer[:-1]))  # differences of hostile numbers overflow
 
 
 def _names(letters: np.ndarray, ends: np.ndarray) -> list[str]:
     _need(ends.size >= 1 and ends[0] == 0 and ends[-1] == letters.size, "the names do not fill their tensor")
-    _need(np.all(np.diff(ends) >= 0), "the names' ends do not rise")
+    _need(_rises(ends), "the names' ends do not rise")
     content = letters.tobytes()
     at = ends.tolist()
-    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(at, at[1:], strict=False)]
+    return [content[a:b].decode() for a, b in pairwise(at)]
 
 
 def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Sequence[str]) -> Weighting:
@@ -237,14 +255,17 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
     _need(type(n_documents) is int and 0 < n_documents < 2**53, "the number of documents is not positive")
     _need(frequency.size == len(terms), "terms and document frequencies differ in number")
     _need(np.all((frequency > 0) & (frequency <= n_documents)), "a document frequency is out of range")
-    _need(all(a < b for a, b in zip(terms, terms[1:], strict=False)), "the terms are not sorted and distinct")
+    _need(all(a < b for a, b in pairwise(terms)), "the terms are not sorted and distinct")
     return Weighting(settings, terms, frequency, n_documents, np.flatnonzero(frequency >= settings.min_df))
 
 
 def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_matrix:
     pointer, index, data = (tensors[f"weights_{part}"] for part in ("ptr", "index", "data"))
-    _need(pointer.size == rows + 1 and pointer[0] == 0 and pointer[-1] == data.size, "the weights' rows do not fit")
-    _need(index.size == data.size and np.all(np.diff(pointer) >= 0), "the weights' rows do not fit")
+    _need(
+        pointer.size == rows + 1 and pointer[0] == 0 and pointer[-1] == data.size,
+        "the weights' rows do not fit",
+    )
+    _need(index.size == data.size and _rises(pointer), "the weights' rows do not fit")
     _need(index.size == 0 or (index.min() >= 0 and index.max() < width), "a weight belongs to no feature")
     within = np.ones(max(index.size - 1, 0), dtype=bool)
     starts = pointer[1:-1]

@@ -56,6 +56,8 @@ class LinearModel:
 
     def __post_init__(self) -> None:
         rows = 1 if self.exclusive and len(self.classes) == 2 else len(self.classes)
+        if self.exclusive and len(self.classes) < 2:
+            raise InputError(f"expected two or more exclusive classes, got {len(self.classes)}")
         if self.link not in LINKS or self.weights.shape != (rows, len(self.feature_names)):
             raise InputError(
                 f"expected a link of {sorted(LINKS)} and weights of {(rows, len(self.feature_names))}, "
@@ -80,7 +82,9 @@ class LinearModel:
         dense = self.weights.nnz > 0.3 * self.weights.shape[0] * self.weights.shape[1]
         return self.weights.toarray().T.copy() if dense else self.weights.T.tocsr()
 
-    def vectors(self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto") -> sp.csr_matrix:
+    def vectors(
+        self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto"
+    ) -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
         if isinstance(documents, str):
             raise InputError("expected a list of texts, got one string; put it in a list")
@@ -128,14 +132,15 @@ class LinearModel:
         return np.divide(proba, total, out=even, where=total > 0.0)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        """(n, classes) True where the document is put in the class."""
+        """(n, classes) True where the document is put in the class; never where the threshold is infinite."""
         if not self.exclusive:
             return scores > self.thresholds
         if scores.shape[1] == 1:
             positive = scores > self.thresholds
             return np.hstack([~positive, positive])
         chosen = np.zeros(scores.shape, dtype=bool)
-        chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
+        open_to = np.where(self.thresholds < np.inf, scores, -np.inf)
+        chosen[np.arange(len(scores)), np.argmax(open_to, axis=1)] = True
         return chosen
 
     def predict(self, documents: Any) -> list[Hashable] | list[tuple[Hashable, ...]]:

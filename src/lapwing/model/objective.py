@@ -47,7 +47,7 @@ class PriorArrays(NamedTuple):
     def flat(self) -> np.ndarray:
         """Coordinates with neither penalty nor bound on some side: no multiplier z ≠ 0 is feasible there."""
         unbounded = np.isinf(self.lower) | np.isinf(self.upper)
-        return (self.l1 == 0.0) & (self.l2 == 0.0) & unbounded  # type: ignore[no-any-return]
+        return (self.l1 == 0.0) & (self.l2 == 0.0) & unbounded
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Certificate:
 def sigmoid(score: np.ndarray) -> np.ndarray:
     """1/(1+e^-s), without overflow."""
     decay = np.exp(-np.abs(score))
-    return np.where(score >= 0.0, 1.0, decay) / (1.0 + decay)  # type: ignore[no-any-return]
+    return np.where(score >= 0.0, 1.0, decay) / (1.0 + decay)
 
 
 def log_loss(margin: np.ndarray) -> np.ndarray:
     """ln(1+e^-r), without overflow."""
-    return np.logaddexp(0.0, -margin)  # type: ignore[no-any-return]
+    return np.logaddexp(0.0, -margin)
 
 
 def penalty(prior: PriorArrays, weights: np.ndarray) -> float:
@@ -102,19 +102,19 @@ def kkt_violation(prior: PriorArrays, weights: np.ndarray, gradient: np.ndarray)
     down = smooth + np.where(away > 0.0, prior.l1, -prior.l1)
     gain_up = np.where(weights < prior.upper, np.maximum(-up, 0.0), 0.0)
     gain_down = np.where(weights > prior.lower, np.maximum(down, 0.0), 0.0)
-    return np.maximum(gain_up, gain_down)  # type: ignore[no-any-return]
+    return np.maximum(gain_up, gain_down)
 
 
 def _conjugate(prior: PriorArrays, z: np.ndarray) -> np.ndarray:
     """sup_b [ z b - l1|b-m| - l2 (b-m)²/2 ] over lower ≤ b ≤ upper, per coordinate."""
     excess = np.sign(z) * np.maximum(np.abs(z) - prior.l1, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         step = np.where(prior.l2 > 0.0, excess / prior.l2, np.where(excess == 0.0, 0.0, excess * np.inf))
     best = np.clip(prior.mode + step, prior.lower, prior.upper)
     away = best - prior.mode
     with np.errstate(invalid="ignore"):
         value = z * best - prior.l1 * np.abs(away) - 0.5 * prior.l2 * away * away
-    return np.where(np.isinf(best), np.inf, value)  # type: ignore[no-any-return]
+    return np.where(np.isinf(best), np.inf, value)
 
 
 def dual_scale(prior: PriorArrays, z: np.ndarray) -> float:
@@ -124,7 +124,7 @@ def dual_scale(prior: PriorArrays, z: np.ndarray) -> float:
     too_high = np.where(open_up, z, 0.0)
     too_low = np.where(open_down, -z, 0.0)
     excess = np.maximum(np.maximum(too_high, too_low), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(excess > prior.l1, prior.l1 / excess, 1.0)
     return float(min(1.0, ratio.min(initial=1.0)))
 
@@ -133,7 +133,7 @@ def _entropy(theta: np.ndarray) -> np.ndarray:
     """θ ln θ + (1-θ) ln(1-θ), 0 at both ends."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta)
-    return np.where((theta <= 0.0) | (theta >= 1.0), 0.0, value)  # type: ignore[no-any-return]
+    return np.where((theta <= 0.0) | (theta >= 1.0), 0.0, value)
 
 
 def certify(
@@ -148,11 +148,14 @@ def certify(
 
     `dual` is θ; without it θ is taken from the margins. Either is scaled down until it is feasible.
     """
-    n = X.shape[0]
-    weights = np.asarray(weights, dtype=np.float64)
-    if y.shape != (n,) or weights.shape != (X.shape[1] + 1,):
-        raise InputError(f"expected y of {n} and weights of {X.shape[1] + 1}, got {y.shape} and {weights.shape}")
+    n, size = X.shape[0], X.shape[1] + 1
+    y, weights = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     c = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    theta = None if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, 1.0)
+    if any(of_documents.shape != (n,) for of_documents in (y, c) + (() if theta is None else (theta,))):
+        raise InputError(f"expected labels, weights and dual of {n} documents, got {y.shape}, {c.shape}, ...")
+    if any(of_features.shape != (size,) for of_features in (weights, *prior)):
+        raise InputError(f"expected weights and a prior of {size} coordinates, got {weights.shape}, ...")
     margin = y * (X @ weights[:-1] + weights[-1])
     objective = float(np.sum(c * log_loss(margin))) + penalty(prior, weights)
 
@@ -162,7 +165,7 @@ def certify(
     violation = kkt_violation(prior, weights, gradient)
     kkt_bound = float(np.sum(violation * np.maximum(np.abs(weights - prior.mode), 1.0)))
 
-    theta = residual if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, 1.0)
+    theta = residual if theta is None else theta
     dual_objective = gap = float("nan")
     if not np.any(prior.flat):
         pull = c * y * theta

@@ -27,9 +27,7 @@ class Prior:
         """(l1, l2) for these variances."""
         raise SettingsError(f"{type(self).__name__} has no density; use one of {', '.join(PRIORS)}")
 
-    def compile(
-        self, variance: float, n_features: int, intercept_variance: float | None = None
-    ) -> PriorArrays:
+    def compile(self, variance: float, n_features: int, intercept_variance: float | None = None) -> PriorArrays:
         """Arrays of n_features + 1 coordinates, intercept last."""
         variances = np.full(n_features + 1, check_variance(variance))
         if intercept_variance is not None:

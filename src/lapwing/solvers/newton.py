@@ -1,4 +1,9 @@
-"""The default solver's face: a problem in, a certified FitResult out."""
+"""The default solver: a problem in, a certified FitResult out. Which kernel depends on the prior's shape.
+
+Sparse priors: Newton on a working set (kernels/newton.py). Gaussian ones: Newton with conjugate gradients
+(kernels/ridge.py). Where the working set would outgrow a dense matrix, coordinate descent on the columns
+(kernels/descent.py) takes over from where it was.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,88 @@ import scipy.sparse as sp
 from lapwing.model.objective import PriorArrays
 from lapwing.model.result import FitResult
 
+WIDEST = 3000  # working sets up to here have their Hessian as a dense matrix: 72 MB
+
+
+class Problem:
+    """One matrix, by rows and by columns, shared by all fits against it.
+
+    Features with identical columns (words that stand in the same documents, equally often) cannot be told
+    apart by any fit. They enter as one column and share its weight equally, so the answer depends neither
+    on their order nor on which of them a later document happens to have. With k alike, l1|B| is the least
+    that weights of sum B can cost, and l2 (B/k)²/2 · k = (l2/k) B²/2.
+    """
+
+    def __init__(self, X: sp.csr_matrix) -> None:
+        self.group = identical_columns(X.tocsc())  # feature → column
+        first = np.unique(self.group, return_index=True)[1]
+        self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
+        merged = X if len(first) == X.shape[1] else X[:, first]
+        self.by_row = _int32(merged)
+        self.by_column = _int32(merged.tocsc())
+        self.members = np.append(first, X.shape[1])
+
+    def merge(self, prior: PriorArrays) -> PriorArrays:
+        """The prior of the columns; features that are alike must have the same one."""
+        mode, l1, l2, lower, upper = (array[self.members] for array in prior)
+        return PriorArrays(mode * self.alike, l1, l2 / self.alike, lower * self.alike, upper * self.alike)
+
+    def spread(self, beta: np.ndarray) -> np.ndarray:
+        """Weights of columns to weights of features."""
+        return np.append((beta[:-1] / self.alike[:-1])[self.group], beta[-1])
+
+    def gather(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of features to weights of columns."""
+        return np.append(
+            np.bincount(self.group, weights=weights[:-1], minlength=len(self.members) - 1), weights[-1]
+        )
+
+
+def identical_columns(X: sp.csc_matrix) -> np.ndarray:
+    """The same number for columns that are equal entry by entry; numbers in order of first appearance."""
+    # Equal columns have equal sums with any weights of rows, to the bit; whether the others do is then checked.
+    weights = np.random.default_rng(0).random(X.shape[0])
+    lengths = np.diff(X.indptr)
+    sums = np.column_stack([lengths, X.T @ weights])
+    _, candidate, size = np.unique(sums, axis=0, return_inverse=True, return_counts=True)
+    group = np.arange(X.shape[1])
+    seen: dict[tuple[bytes, bytes], int] = {}
+    for j in np.flatnonzero(size[candidate.ravel()] > 1).tolist():
+        column = slice(X.indptr[j], X.indptr[j + 1])
+        group[j] = seen.setdefault((X.indices[column].tobytes(), X.data[column].tobytes()), j)
+    return np.unique(group, return_inverse=True)[1].ravel()
+
+
+def _int32(matrix: sp.csr_matrix | sp.csc_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+
 
 def fit(
-    X: sp.csc_matrix,
+    problem: Problem,
     y: np.ndarray,
     sample_weight: np.ndarray,
     prior: PriorArrays,
     *,
     variance: float,
     tol: float = 1e-4,
-    max_iter: int = 200,
+    max_iter: int = 500,
     start: np.ndarray | None = None,
 ) -> FitResult:
-    """Minimise the objective of model/objective.py over one category; X by columns, int32 indices."""
-    from lapwing.kernels import descent
+    """Minimise the objective of model/objective.py over one category."""
+    from lapwing.kernels import descent, newton, ridge
+    from lapwing.kernels.loss import optimality
 
-    beta = np.clip(prior.mode, prior.lower, prior.upper) if start is None else start.copy()
-    objective, gap, kkt, kkt_bound, rounds, converged, theta = descent.fit(
-        X.indptr, X.indices, X.data, y, sample_weight, *prior, beta, tol, max_iter
-    )
-    return FitResult(beta, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)
+    beta = np.clip(prior.mode, prior.lower, prior.upper) if start is None else start
+    beta = problem.gather(beta)
+    arrays = problem.merge(prior)
+    smooth = not prior.l1.any() and np.isinf(prior.lower).all() and np.isinf(prior.upper).all()
+    if smooth:
+        found = ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)
+    else:
+        found = newton.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter, WIDEST)
+        if not found[4]:
+            found = descent.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter)
+    objective, gap, _, rounds, converged, theta = found
+    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, *arrays, beta)
+    weights = problem.spread(beta)
+    return FitResult(weights, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)

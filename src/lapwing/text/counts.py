@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from lapwing.text.settings import TextSettings
 from lapwing.text.table import token_table
 from lapwing.text.tokens import strip_html, tokenize
 
-BATCH_CHARACTERS = 1 << 22  # a batch in the kernel takes some twelve bytes per character
+BATCH_CHARACTERS = 1 << 19  # a batch in the kernels takes some forty bytes per character
 PLAIN_CHARACTERS = 400_000  # below this plain Python is done before Numba is loaded
 
 
@@ -58,25 +58,27 @@ def count_kernel(batches: Iterable[list[str]], settings: TextSettings) -> Tokens
 
     mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
     fold = token_table(settings.table).fold
-    n_terms = 0
+    n_terms = before = 0
     spelling, term_ptr = np.empty(0, np.int32), np.zeros(1, np.int64)
-    hashes, slots = np.empty(0, np.uint64), np.full(4096, -1, np.int32)
+    table = np.zeros((1 << 12, 4), np.uint64)
     parts = []
     for batch in batches:
         starts = np.zeros(len(batch) + 1, dtype=np.int64)
         np.cumsum([len(d) for d in batch], out=starts[1:])
         codes = np.frombuffer("".join(batch).encode("utf-32-le", "surrogatepass"), dtype=np.int32)
-        chars, ends, token_hashes, last = kernels.cut(codes, starts, fold, mode, settings.digits)
+        chars, ends, last = kernels.cut(codes, starts, fold, mode, settings.digits)
         spelling = _with_room(spelling, int(term_ptr[n_terms]), chars.size)
         term_ptr = _with_room(term_ptr, n_terms + 1, ends.size)
-        hashes = _with_room(hashes, n_terms, ends.size)
-        n_terms, slots, indptr, terms, counts = kernels.count(
-            chars, ends, token_hashes, last, n_terms, spelling, term_ptr, hashes, slots
+        if 2 * (n_terms + ends.size) > len(table):
+            table = kernels.enlarged(table, 1 << (2 * (n_terms + ends.size)).bit_length())
+        n_terms, indptr, terms, counts = kernels.count(
+            chars, ends, last, before, n_terms, spelling, term_ptr, table
         )
+        before += len(terms)
         parts.append((np.diff(indptr), terms, counts))
     letters = spelling[: term_ptr[n_terms]].tobytes().decode("utf-32-le")
     ends_ = term_ptr[: n_terms + 1].tolist()
-    tokens = [letters[a:b] for a, b in zip(ends_, ends_[1:], strict=False)]
+    tokens = [letters[a:b] for a, b in pairwise(ends_)]
     return Tokens(tokens, *(np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True)))
 
 
@@ -95,12 +97,13 @@ def _terms(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.nda
         import Stemmer
 
         stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(tokens)
-    stop = settings.stop_set
-    dropped = {i for i, token in enumerate(tokens) if token in stop} if stop else set()
-    terms = sorted({stem for i, stem in enumerate(stems) if i not in dropped} - {""})
-    rank = {term: i for i, term in enumerate(terms)}
-    term_of = np.fromiter((rank.get(stem, -1) for stem in stems), dtype=np.int32, count=len(stems))
-    term_of[list(dropped)] = -1
+    if stop := settings.stop_set:
+        stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
+    terms = sorted(set(stems))
+    rank = dict(zip(terms, range(len(terms)), strict=True))
+    term_of = np.fromiter(map(rank.__getitem__, stems), dtype=np.int32, count=len(stems))
+    if terms and not terms[0]:  # what has become the empty string stands first: no term
+        return terms[1:], term_of - 1
     return terms, term_of
 
 
@@ -156,3 +159,5 @@ def _batches(
                 progress(len(batch))
             batch, size = [], 0
     yield batch
+    if progress is not None:
+        progress(len(batch))

@@ -37,7 +37,9 @@ class Weighting:
 
     @cached_property
     def feature_names(self) -> list[str]:
-        return [self.terms[i] for i in self.columns]
+        if len(self.columns) == len(self.terms):
+            return list(self.terms)
+        return [self.terms[i] for i in self.columns.tolist()]
 
     @cached_property
     def _column_of(self) -> np.ndarray:
@@ -57,9 +59,11 @@ class Weighting:
 
 
 def take_columns(matrix: sp.csr_matrix, column_of: np.ndarray, width: int) -> sp.csr_matrix:
-    """Rename columns by `column_of`, which keeps their order, dropping those mapped to -1 and stored zeros."""
+    """Rename columns by `column_of`, which keeps their order; -1 drops one."""
+    if len(column_of) == width and column_of.min(initial=0) >= 0:
+        return matrix
     columns = column_of[matrix.indices]
-    kept = (columns >= 0) & (matrix.data != 0.0)
+    kept = columns >= 0
     indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr].astype(np.int32)
     return sp.csr_matrix((matrix.data[kept], columns[kept], indptr), shape=(matrix.shape[0], width))
 

@@ -8,8 +8,10 @@ from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from lapwing.errors import SettingsError
-from lapwing.text.table import CURRENT_VERSION
+from lapwing.text.table import CURRENT_VERSION, token_table
 
 TOKENS = ("word", "char", "ready")
 TF = ("log", "raw", "binary")
@@ -58,8 +60,11 @@ class TextSettings:
                 raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name in ("min_df", "table"):
             value = getattr(self, name)
+            if isinstance(value, np.integer):  # as grid searches give them
+                object.__setattr__(self, name, value := int(value))
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a whole number of 1 or more, got {value!r}")
+        token_table(self.table)
 
     @cached_property
     def stop_set(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from html.parser import HTMLParser
+from html import unescape
 from typing import TYPE_CHECKING
 
 from lapwing.text.table import DIGIT, IGNORABLE, LETTER, MARK, SINGLE, SPACE, token_table
@@ -25,7 +25,7 @@ def _pattern(version: int, mode: str, digits: bool) -> re.Pattern[str]:
     if mode == "ready":
         return re.compile(f"[^{space}]+")
     if mode == "char":
-        return re.compile(f"[{space}][{space}{ignorable}]*|[^{space}{ignorable}]")
+        return re.compile(f"([{space}][{space}{ignorable}]*)|[^{space}{ignorable}]")
     inside = table.members(LETTER, DIGIT) if digits else table.members(LETTER)
     extend = table.members(MARK) + ignorable
     return re.compile(f"[{inside}][{inside}{extend}]*|[{table.members(SINGLE)}][{extend}]*")
@@ -46,14 +46,8 @@ def token_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, s
     invisible = _ignorable(settings.table)
     clean = invisible.search(folded) is None
     for match in pattern.finditer(folded):
-        token = match.group()
-        if settings.tokens == "char" and len(token) and (len(token) > 1 or token.isspace() or _surrogate(token)):
-            token = " "
+        token = " " if match.lastindex else match.group()  # the one group is a run of white space
         yield (*match.span(), token if clean else invisible.sub("", token))
-
-
-def _surrogate(token: str) -> bool:
-    return "\ud800" <= token <= "\udfff"
 
 
 def tokenize(text: str, settings: TextSettings) -> list[str]:
@@ -61,30 +55,21 @@ def tokenize(text: str, settings: TextSettings) -> list[str]:
     return [token for _, _, token in token_spans(text, settings)]
 
 
-class _Text(HTMLParser):
-    """Keeps what a reader would see."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self.hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.hidden += tag in ("script", "style")
-        self.pieces.append(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.hidden -= tag in ("script", "style") and self.hidden > 0
-        self.pieces.append(" ")
-
-    def handle_data(self, data: str) -> None:
-        if not self.hidden:
-            self.pieces.append(data)
+# Comments; scripts and styles with all they hold; tags, with quotes heeded where they pair. An unclosed
+# comment or script hides the rest; a tag cannot pass the next <, so an unclosed one stays and time is linear.
+_MARKUP = re.compile(
+    r"""<!--.*?(?:-->|\Z)
+    |<(script|style)(?:\s[^<>]*)?(?<!/)>.*?(?:</\1[^<>]*>|\Z)
+    |<[a-z/!?](?:[^<>"']|"[^"<]*"|'[^'<]*')*+>
+    |<[a-z/!?][^<>]*>""",
+    re.ASCII | re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
 
 
 def strip_html(text: str) -> str:
-    """The text without its markup; elements separate words."""
-    parser = _Text()
-    parser.feed(text)
-    parser.close()
-    return "".join(parser.pieces)
+    """What a reader would see of the text; elements separate words.
+
+    The standard library's parser is not used: what it returns changes from one Python release to the next,
+    it takes quadratic time on unclosed tags, and some of its releases refuse `<![`.
+    """
+    return unescape(_MARKUP.sub(" ", text))

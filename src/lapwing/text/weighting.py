@@ -14,12 +14,18 @@ import scipy.sparse as sp
 from lapwing.text.settings import TextSettings
 
 
-def _per_integer(values: np.ndarray, function: object) -> np.ndarray:
-    """function(v) for every v of a non-negative integer array, evaluated once per distinct v."""
-    table = np.zeros(int(values.max()) + 1 if values.size else 1)
-    for v in np.flatnonzero(np.bincount(values)).tolist():
-        table[v] = function(v)  # type: ignore[operator]
-    return table[values]
+def _log_tf(counts: np.ndarray) -> np.ndarray:
+    """1 + ln n of an array of counts: the table is no longer than the longest text."""
+    table = np.zeros(int(counts.max(initial=0)) + 1)
+    for n in np.flatnonzero(np.bincount(counts)).tolist():
+        table[n] = 1.0 + math.log(n)
+    return table[counts]
+
+
+def _idf(document_frequency: np.ndarray, n_documents: int) -> np.ndarray:
+    """ln((|D|+1)/(n(j)+1)). A model file can state any frequency, so no table is made as long as they are."""
+    distinct, place = np.unique(document_frequency, return_inverse=True)
+    return np.array([math.log((n_documents + 1) / (df + 1)) for df in distinct.tolist()])[place]
 
 
 def weigh(
@@ -32,14 +38,13 @@ def weigh(
     n_documents         |D|
     """
     if settings.tf == "log":
-        data = _per_integer(counts.data, lambda count: 1.0 + math.log(count))
+        data = _log_tf(counts.data)
     elif settings.tf == "raw":
         data = counts.data.astype(np.float64)
     else:
         data = np.ones(counts.nnz)
     if settings.idf:
-        top = n_documents + 1
-        data *= _per_integer(document_frequency, lambda df: math.log(top / (df + 1)))[counts.indices]
+        data *= _idf(document_frequency, n_documents)[counts.indices]
     if settings.cosine:
         lengths = np.diff(counts.indptr)
         rows = np.repeat(np.arange(counts.shape[0]), lengths)

@@ -1,0 +1,82 @@
+"""How far the work has come, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class Progress:
+    """A bar per stage on a terminal; elsewhere one plain line when a stage is done.
+
+    Stages follow one another: when the next begins, the last is done.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.bars: Any = None
+        self.quiet = quiet
+        self.stage: str | None = None
+        self.total = 0
+        self.began = 0.0
+        self.task: Any = None
+
+    def begin(self, stage: str, total: int | None = None) -> None:
+        """Start a stage; without a total the bar only shows that something goes on."""
+        self.end()
+        self.stage, self.total, self.began = stage, total or 0, time.perf_counter()
+        if self.bars is not None:
+            self.task = self.bars.add_task(stage, total=total)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage != self.stage:
+            self.begin(stage, total)
+        if self.bars is not None:
+            self.bars.update(self.task, advance=done)
+
+    def end(self, total: int | None = None) -> None:
+        """The current stage, if any, is done."""
+        if self.stage is None:
+            return
+        total = self.total if total is None else total
+        if self.bars is not None:
+            self.bars.update(self.task, total=total, completed=total)
+        elif not self.quiet:
+            click.echo(f"{self.stage}: {total}, {time.perf_counter() - self.began:.1f} s", err=True)
+        self.stage = None
+
+
+@contextmanager
+def progress_bar(quiet: bool = False) -> Iterator[Progress]:
+    progress = Progress(quiet)
+    if quiet or not sys.stderr.isatty():
+        yield progress
+        progress.end()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    remaining = TimeRemainingColumn(compact=True, elapsed_when_finished=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), remaining)
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        progress.bars = bars
+        yield progress
+        progress.end()
+
+
+def announce_compiling() -> None:
+    """Say so where the kernels are not in the cache yet: the first training takes some seconds longer."""
+    try:
+        from lapwing.kernels.newton import fit
+
+        cached = any(Path(fit.stats.cache_path).glob("newton.fit-*.nbi"))  # type: ignore[attr-defined]
+    except (AttributeError, ImportError, OSError, TypeError):
+        return
+    if not cached:
+        click.echo("first training in this environment: compiling kernels, some 15 seconds, once", err=True)

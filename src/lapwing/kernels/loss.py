@@ -1,0 +1,127 @@
+"""One coordinate, one document: the scalar pieces that every solver is built from.
+
+Symbols as in model/objective.py: r margin, θ = -loss'(r), m mode, l1, l2, lower, upper the prior.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import kernel
+
+
+@kernel
+def loss_theta(margin):
+    """(ln(1+e^-r), 1/(1+e^r)), without overflow, from one exponential."""
+    decay = np.exp(-abs(margin))
+    if margin > 0.0:
+        return np.log1p(decay), decay / (1.0 + decay)
+    return np.log1p(decay) - margin, 1.0 / (1.0 + decay)
+
+
+@kernel
+def penalty_at(b, mode, l1, l2):
+    """l1|b-m| + l2(b-m)²/2"""
+    away = b - mode
+    return l1 * abs(away) + 0.5 * l2 * away * away
+
+
+@kernel
+def argmin(b, g, h, mode, l1, l2, lower, upper):
+    """argmin over lower ≤ t ≤ upper of g(t-b) + h(t-b)²/2 + l1|t-m| + l2(t-m)²/2."""
+    curve = h + l2
+    if curve <= 0.0:  # no document has a say: only the penalty, or nothing, is left to follow
+        return min(max(mode, lower), upper) if abs(g) <= l1 else b
+    away = (h * (b - mode) - g) / curve
+    shrunk = l1 / curve
+    slack = 1e-14 * shrunk  # a coefficient of rounding errors is no coefficient
+    if away > shrunk + slack:
+        best = mode + away - shrunk
+    elif away < -shrunk - slack:
+        best = mode + away + shrunk
+    else:
+        best = mode
+    return min(max(best, lower), upper)
+
+
+@kernel
+def violation(b, g, mode, l1, l2, lower, upper):
+    """Distance of 0 from the subdifferential in one coordinate; g is the derivative of the loss."""
+    away = b - mode
+    smooth = g + l2 * away
+    worst = 0.0
+    if b < upper:
+        worst = max(worst, -(smooth + (l1 if away >= 0.0 else -l1)))
+    if b > lower:
+        worst = max(worst, smooth + (l1 if away > 0.0 else -l1))
+    return worst
+
+
+@kernel
+def feasible_scale(z, l1, l2, lower, upper):
+    """The largest s ≤ 1 with s·z dual feasible; NaN where a flat coordinate leaves none."""
+    scale = 1.0
+    for j in range(z.size):
+        if l2[j] == 0.0 and abs(z[j]) > scale * l1[j]:
+            if (z[j] > 0.0 and np.isinf(upper[j])) or (z[j] < 0.0 and np.isinf(lower[j])):
+                if l1[j] == 0.0:
+                    return np.nan
+                scale = min(scale, l1[j] / abs(z[j]))
+    return scale
+
+
+@kernel
+def dual_objective(theta, weight, z, scale, mode, l1, l2, lower, upper):
+    """D(s·θ) of model/objective.py, z = Σ_i c_i θ_i y_i x_i."""
+    dual = 0.0
+    for i in range(theta.size):
+        t = scale * theta[i]
+        if weight[i] > 0.0 and 0.0 < t < 1.0:
+            dual -= weight[i] * (t * np.log(t) + (1.0 - t) * np.log1p(-t))
+    for j in range(z.size):
+        zj = scale * z[j]
+        if l2[j] > 0.0:
+            best = argmin(mode[j], -zj, 0.0, mode[j], l1[j], l2[j], lower[j], upper[j])
+        elif abs(zj) <= l1[j]:
+            best = min(max(mode[j], lower[j]), upper[j])
+        else:
+            best = upper[j] if zj > 0.0 else lower[j]
+            if np.isinf(best):  # outside by rounding only
+                best = mode[j]
+        dual -= zj * best - penalty_at(best, mode[j], l1[j], l2[j])
+    return dual
+
+
+@kernel
+def loss_gradient(indptr, indices, data, pull, out):
+    """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by columns."""
+    for j in range(out.size - 1):
+        total = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            total += data[k] * pull[indices[k]]
+        out[j] = -total
+    total = 0.0
+    for i in range(pull.size):
+        total += pull[i]
+    out[out.size - 1] = -total
+
+
+@kernel
+def optimality(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta):
+    """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
+    d = beta.size - 1
+    score = np.full(y.size, beta[d])
+    for j in range(d):
+        if beta[j] != 0.0:
+            for k in range(indptr[j], indptr[j + 1]):
+                score[indices[k]] += data[k] * beta[j]
+    for i in range(y.size):
+        score[i] = weight[i] * y[i] * loss_theta(y[i] * score[i])[1]
+    gradient = np.empty(d + 1)
+    loss_gradient(indptr, indices, data, score, gradient)
+    kkt = kkt_bound = 0.0
+    for j in range(d + 1):
+        v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+        kkt = max(kkt, v)
+        kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
+    return kkt, kkt_bound

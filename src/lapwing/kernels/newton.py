@@ -1,0 +1,351 @@
+"""The default solver: Newton's method on a growing working set, certified by duality."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import kernel
+from lapwing.kernels.loss import (
+    argmin,
+    dual_objective,
+    feasible_scale,
+    loss_gradient,
+    loss_theta,
+    penalty_at,
+    violation,
+)
+from lapwing.kernels.quadratic import solve
+
+RELAX = 0.2  # factor by which a stronger prior is relaxed
+WIDE = 120  # size of the working set from which pricing costs less than a round
+LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
+
+
+@kernel
+def _evaluate(margin, weight, theta):
+    """Σ c_i loss(r_i), and θ."""
+    total = 0.0
+    for i in range(margin.size):
+        loss, theta[i] = loss_theta(margin[i])
+        total += weight[i] * loss
+    return total
+
+
+@kernel
+def _penalty(beta, mode, l1, l2, strength):
+    total = 0.0
+    for j in range(beta.size):
+        if beta[j] != mode[j]:
+            total += penalty_at(beta[j], mode[j], l1[j], l2[j])
+    return strength * total
+
+
+@kernel
+def _intercept(positive, negative, b, mode, l1, l2, lower, upper):
+    """argmin_b p ln(1+e^-b) + q ln(1+e^b) + penalty(b): where every other coefficient is zero."""
+    for _ in range(100):
+        theta = loss_theta(b)[1]
+        g = negative * (1.0 - theta) - positive * theta
+        h = max((positive + negative) * theta * (1.0 - theta), 0.05 * abs(g) + 1e-300)  # steps of 20 at most
+        best = argmin(b, g, h, mode, l1, l2, lower, upper)
+        if abs(best - b) <= 1e-6 * (1.0 + abs(b)):
+            return best
+        b = best
+    return b
+
+
+@kernel
+def _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength):
+    """Let go of features at their mode that are far from moving; returns how many stay."""
+    kept = 0
+    for a in range(m):
+        j = working[a]
+        if beta[j] != mode[j] or l1[j] == 0.0 or abs(gradient[j]) > 0.9 * strength * l1[j]:
+            working[kept] = j
+            kept += 1
+        else:
+            inside[j] = False
+    return kept
+
+
+@kernel
+def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most):
+    """Add the features that violate their optimality condition most, about `most` of them."""
+    found = np.empty(inside.size, np.int32)
+    scores = np.empty(inside.size)
+    count = 0
+    top = 0.0
+    for j in range(inside.size):
+        if not inside[j]:
+            slope = strength * l1[j]
+            v = violation(beta[j], gradient[j], mode[j], slope, strength * l2[j], lower[j], upper[j])
+            if v > 1e-9 * slope:
+                found[count], scores[count] = j, v / (slope + 1e-300)
+                top = max(top, scores[count])
+                count += 1
+    cut = 0.0
+    above = count
+    while above > most:  # raise the cut until few enough are above it
+        cut = max(2.0 * cut, top / 64.0)
+        above = 0
+        for k in range(count):
+            above += scores[k] > cut
+        if above == 0:
+            cut *= 0.5
+            break
+    for k in range(count):
+        if scores[k] > cut:
+            working[m] = found[k]
+            inside[found[k]] = True
+            m += 1
+    return m
+
+
+@kernel
+def _rows_of(indptr, indices, data, working, m, d, n):
+    """The working set's columns as lists by document: (pointer, position in the set, value)."""
+    pointer = np.zeros(n + 1, np.int64)
+    for a in range(m):
+        j = working[a]
+        if j == d:
+            for i in range(n):
+                pointer[i + 1] += 1
+        else:
+            for k in range(indptr[j], indptr[j + 1]):
+                pointer[indices[k] + 1] += 1
+    for i in range(n):
+        pointer[i + 1] += pointer[i]
+    place = pointer[:-1].copy()
+    column = np.empty(pointer[n], np.int32)
+    value = np.empty(pointer[n])
+    for a in range(m):
+        j = working[a]
+        if j == d:
+            for i in range(n):
+                column[place[i]], value[place[i]] = a, 1.0
+                place[i] += 1
+        else:
+            for k in range(indptr[j], indptr[j + 1]):
+                i = indices[k]
+                column[place[i]], value[place[i]] = a, data[k]
+                place[i] += 1
+    return pointer, column, value
+
+
+@kernel
+def _model(pointer, column, value, y, weight, theta, margin, cautious, m, H, G):
+    """G = gradient of the loss on the working set, H = Σ_i c_i θ_i(1-θ_i) x_i x_iᵀ its Hessian.
+
+    Far on the wrong side of zero the loss is straight and its curvature tells nothing of where it bends.
+    Then (`cautious`) tanh(r/2)/2r is taken instead, with which the quadratic model lies above the loss.
+    """
+    for a in range(m):
+        G[a] = 0.0
+        for b in range(m):
+            H[a, b] = 0.0
+    for i in range(y.size):
+        pull = weight[i] * y[i] * theta[i]
+        curvature = weight[i] * max(theta[i] * (1.0 - theta[i]), 1e-12)
+        if cautious and abs(margin[i]) > 1e-3:
+            curvature = weight[i] * np.tanh(0.5 * margin[i]) / (2.0 * margin[i])
+        for p in range(pointer[i], pointer[i + 1]):
+            a = column[p]
+            G[a] -= pull * value[p]
+            scaled = curvature * value[p]
+            for q in range(pointer[i], p + 1):
+                H[a, column[q]] += scaled * value[q]  # columns rise within a document: the lower triangle
+    for a in range(m):
+        for b in range(a):
+            H[b, a] = H[a, b]
+
+
+@kernel
+def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest):
+    """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
+
+    indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
+    y, weight               labels ±1 and document weights c
+    mode … upper            the prior, d+1 entries each
+    beta                    start; overwritten by the solution
+    widest                  give up where the working set would grow beyond this
+
+    A working set of features grows by those that violate their optimality condition most. On it, each
+    round replaces the loss by its quadratic model, solves that (kernels/quadratic.py) and goes along the
+    direction found as far as the objective falls. From a cold start the prior is first taken stronger
+    (`strength` times) and relaxed step by step, so that the set grows with the solution.
+
+    The residuals which the quadratic model predicts at its minimum, θ_i - θ_i(1-θ_i)Δr_i, satisfy the
+    dual constraints of the working set exactly: they converge as fast as β does, and give the gap.
+
+    Returns (objective, gap, kkt_bound, rounds, converged, dual point); gap is NaN if no dual is feasible.
+    """
+    n, d = y.size, beta.size - 1
+    inside = np.zeros(d + 1, np.bool_)
+    working = np.empty(d + 1, np.int32)
+    m = 0
+    for j in range(d, -1, -1):
+        if j == d or beta[j] != mode[j] or (l1[j] == 0.0 and indptr[j + 1] > indptr[j]):
+            working[m] = j
+            inside[j] = True
+            m += 1
+    if m == 1 and np.all(beta[:d] == 0.0):
+        positive = negative = 0.0
+        for i in range(n):
+            positive += weight[i] * (y[i] > 0.0)
+            negative += weight[i] * (y[i] < 0.0)
+        beta[d] = _intercept(positive, negative, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
+    score = np.full(n, beta[d])
+    for j in range(d):
+        if beta[j] != 0.0:
+            for k in range(indptr[j], indptr[j + 1]):
+                score[indices[k]] += data[k] * beta[j]
+    margin = y * score
+    theta = np.empty(n)
+    best_theta = np.empty(n)
+    linear_theta = np.empty(n)
+    pull = np.empty(n)
+    shift = np.empty(n)
+    gradient = np.empty(d + 1)
+
+    loss = _evaluate(margin, weight, theta)
+    for i in range(n):
+        pull[i] = weight[i] * y[i] * theta[i]
+        best_theta[i] = theta[i]
+    loss_gradient(indptr, indices, data, pull, gradient)
+    strength = 1.0
+    for j in range(d):
+        if l1[j] > 0.0 and beta[j] == mode[j]:
+            strength = max(
+                strength, violation(beta[j], gradient[j], mode[j], 0.0, 0.0, lower[j], upper[j]) / l1[j]
+            )
+    strength = max(1.0, 0.3 * strength)
+
+    flat = False  # without a feasible dual point the optimality conditions are checked at β itself
+    for j in range(d + 1):
+        flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
+    best_dual = -np.inf
+    gap = kkt_bound = np.inf
+    converged = False
+    rounds = 0
+    changed = True
+    precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
+    H = np.empty((0, 0))
+    A = np.empty((0, 0))
+    pointer, column, value = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+    while rounds < max_rounds:
+        kept = _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength)
+        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, max(20, kept))
+        changed = changed or kept < m or grown > kept
+        m = grown
+        if m > widest:
+            break
+        if changed:
+            pointer, column, value = _rows_of(indptr, indices, data, working, m, d, n)
+            if m > H.shape[0]:
+                room = min(m + m // 2 + 64, d + 1)
+                H, A = np.empty((room, room)), np.empty((room, room))
+            changed = False
+        chosen = working[:m]
+        w_mode, w_lower, w_upper = mode[chosen], lower[chosen], upper[chosen]
+        w_l1, w_l2 = strength * l1[chosen], strength * l2[chosen]
+        b, G = np.empty(m), np.empty(m)
+        rhs, free = np.empty(m), np.empty(m, np.int64)
+        objective = loss + _penalty(beta, mode, l1, l2, strength)
+
+        # Newton rounds on the working set, until what they still promise is small.
+        stalled = cautious = precise = False
+        fell = 0.0
+        while rounds < max_rounds:
+            rounds += 1
+            _model(pointer, column, value, y, weight, theta, margin, cautious, m, H, G)
+            for a in range(m):
+                b[a] = beta[working[a]]
+            before = G.copy()
+            solve(H, G, b, m, w_mode, w_l1, w_l2, w_lower, w_upper, precision, A, rhs, free)
+            promise = 0.0  # first-order change of the objective along the step, negative
+            for a in range(m):
+                j = working[a]
+                promise += before[a] * (b[a] - beta[j])
+                promise += penalty_at(b[a], w_mode[a], w_l1[a], w_l2[a])
+                promise -= penalty_at(beta[j], w_mode[a], w_l1[a], w_l2[a])
+            for i in range(n):
+                move = 0.0
+                for p in range(pointer[i], pointer[i + 1]):
+                    a = column[p]
+                    move += value[p] * (b[a] - beta[working[a]])
+                shift[i] = y[i] * move
+                linear_theta[i] = min(max(theta[i] - theta[i] * (1.0 - theta[i]) * shift[i], 0.0), 1.0)
+            t = 1.0
+            accepted = False
+            for _ in range(6):
+                for i in range(n):
+                    score[i] = margin[i] + t * shift[i]
+                new_loss = _evaluate(score, weight, theta)
+                penalty = 0.0
+                for a in range(m):
+                    j = working[a]
+                    penalty += penalty_at(beta[j] + t * (b[a] - beta[j]), w_mode[a], w_l1[a], w_l2[a])
+                if new_loss + penalty <= objective + 0.01 * t * promise + 1e-15 * objective:
+                    accepted = True
+                    break
+                t *= 0.5
+            if not accepted:
+                _evaluate(margin, weight, theta)
+                if cautious:
+                    stalled = True
+                    break
+                cautious = True
+                continue
+            cautious = t < 0.25
+            for a in range(m):
+                j = working[a]
+                beta[j] = b[a] if t == 1.0 else beta[j] + t * (b[a] - beta[j])
+            margin[:] = score
+            loss = new_loss
+            fell = objective - (new_loss + penalty)
+            objective = new_loss + penalty
+            precise = precision <= tol
+            if strength == 1.0:
+                reached = fell / objective
+                if reached > (0.02 if m > WIDE else 0.05):
+                    precision = 0.1
+                else:
+                    precision = max(0.1 * tol, 0.1 * reached if m > WIDE else 0.0)
+            if m > WIDE or (t == 1.0 and fell <= (LOOSE if strength > 1.0 else np.sqrt(tol)) * objective):
+                break
+
+        # Price every feature at the dual point, and measure the gap.
+        for i in range(n):
+            pull[i] = weight[i] * y[i] * (theta[i] if stalled or flat else linear_theta[i])
+        loss_gradient(indptr, indices, data, pull, gradient)
+        if strength > 1.0 and fell <= LOOSE * objective:
+            strength = max(1.0, RELAX * strength)
+            continue
+        if strength > 1.0 or not (precise or stalled):
+            continue
+        kkt_bound = 0.0
+        for j in range(d + 1):
+            v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+            kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
+        if flat:
+            gap = np.nan
+            best_theta[:] = theta
+            converged = kkt_bound <= tol * objective
+        else:
+            scale = feasible_scale(-gradient, l1, l2, lower, upper)
+            source = theta if stalled else linear_theta
+            dual = dual_objective(source, weight, -gradient, scale, mode, l1, l2, lower, upper)
+            if dual > best_dual:
+                best_dual = dual
+                for i in range(n):
+                    best_theta[i] = scale * source[i]
+            gap = max(objective - best_dual, 0.0)
+            converged = gap <= tol * objective
+        if converged:
+            break
+        if stalled:
+            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, 1)
+            if grown == m:
+                break
+            m = grown
+    return loss + _penalty(beta, mode, l1, l2, 1.0), gap, kkt_bound, rounds, converged, best_theta

@@ -1,0 +1,143 @@
+"""A small penalised quadratic, solved on its matrix: the inner problem of the Newton solver.
+
+min_b  g·(b-β) + (b-β)ᵀH(b-β)/2 + Σ_a [ l1_a|b_a-m_a| + l2_a(b_a-m_a)²/2 ],   lower ≤ b ≤ upper
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from lapwing.kernels._jit import kernel
+from lapwing.kernels.loss import argmin, penalty_at, violation
+
+_reassociating = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+
+
+@_reassociating
+def _dot(a, b, n):
+    total = 0.0
+    for k in range(n):
+        total += a[k] * b[k]
+    return total
+
+
+@kernel
+def cholesky_solve(A, rhs, n):
+    """Solve A x = rhs in place of rhs, for the leading n×n of A (overwritten by its factor).
+
+    A coordinate whose pivot is lost to rounding is left where it is (x = 0).
+    """
+    for i in range(n):
+        for j in range(i):
+            A[i, j] = (A[i, j] - _dot(A[i], A[j], j)) / A[j, j]
+        pivot = A[i, i] - _dot(A[i], A[i], i)
+        if pivot <= 1e-13 * A[i, i] or not pivot > 0.0:
+            pivot = 1e300
+        A[i, i] = np.sqrt(pivot)
+    for i in range(n):
+        rhs[i] = (rhs[i] - _dot(A[i], rhs, i)) / A[i, i]
+    for i in range(n - 1, -1, -1):
+        rhs[i] /= A[i, i]
+        for k in range(i):
+            rhs[k] -= A[i, k] * rhs[i]
+
+
+@kernel
+def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
+    """One pass of coordinate descent; keeps G = g + H(b-β). Returns the largest violation met, over l1."""
+    worst = 0.0
+    for a in range(m):
+        v = violation(b[a], G[a], mode[a], l1[a], l2[a], lower[a], upper[a])
+        if v == 0.0:
+            continue
+        worst = max(worst, v / (l1[a] + l2[a] * abs(b[a] - mode[a]) + 1e-300))
+        best = argmin(b[a], G[a], H[a, a], mode[a], l1[a], l2[a], lower[a], upper[a])
+        step = best - b[a]
+        if step != 0.0:
+            b[a] = best
+            row = H[a]
+            for k in range(m):
+                G[k] += step * row[k]
+    return worst
+
+
+@kernel
+def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope):
+    """With signs fixed the problem is a linear system in the free coordinates: go towards its solution.
+
+    A coordinate on the way through its mode or a bound stops there. If the objective does not fall that
+    way, the step is shortened until nothing is passed, and then it must. Returns the number of free ones.
+    """
+    n = 0
+    for a in range(m):
+        if (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]:
+            free[n] = a
+            n += 1
+    for p in range(n):
+        a = free[p]
+        away = b[a] - mode[a]
+        sign = 1.0 if away > 0.0 else -1.0
+        rhs[p] = -(G[a] + l1[a] * sign + l2[a] * away)
+        row = H[a]
+        for q in range(p):
+            A[p, q] = row[free[q]]
+        A[p, p] = row[a] * (1.0 + 1e-12) + l2[a]
+    cholesky_solve(A, rhs, n)
+    first = 1.0
+    for p in range(n):
+        a = free[p]
+        stop = b[a] + rhs[p]
+        if l1[a] > 0.0 and (stop - mode[a]) * (b[a] - mode[a]) < 0.0:
+            stop = mode[a]
+        stop = min(max(stop, lower[a]), upper[a])
+        if stop != b[a] + rhs[p]:
+            first = min(first, (stop - b[a]) / rhs[p])
+        change[p] = stop - b[a]
+    for attempt in range(2):
+        slope[:m] = 0.0
+        fall = 0.0
+        for p in range(n):
+            a = free[p]
+            step = change[p] if attempt == 0 else first * rhs[p]
+            row = H[a]
+            for k in range(m):
+                slope[k] += step * row[k]
+        for p in range(n):
+            a = free[p]
+            step = change[p] if attempt == 0 else first * rhs[p]
+            fall += step * (G[a] + 0.5 * slope[a])
+            fall += penalty_at(b[a] + step, mode[a], l1[a], l2[a]) - penalty_at(b[a], mode[a], l1[a], l2[a])
+        if fall < 0.0:
+            for p in range(n):
+                a = free[p]
+                stop = b[a] + (change[p] if attempt == 0 else first * rhs[p])
+                # Rounding must not leave a hair of what was meant to vanish.
+                b[a] = mode[a] if abs(stop - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else stop
+            for k in range(m):
+                G[k] += slope[k]
+            break
+    return n
+
+
+@kernel
+def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
+    """Coordinate descent, with a Newton step on the free coordinates whenever descent alone is slow.
+
+    G comes in as g and leaves as g + H(b-β); b comes in as β. Stops when every violation is at most
+    tol × the local slope of the penalty. A (m, m), rhs and free (m,) are scratch. Returns the sweeps taken.
+    """
+    change, slope = np.empty(m), np.empty(m)
+    sweeps = 0
+    between = 15
+    while sweeps < 1000:
+        for _ in range(between):
+            worst = _sweep(H, G, b, m, mode, l1, l2, lower, upper)
+            sweeps += 1
+            if worst <= tol:
+                return sweeps
+        if tol > 0.01:  # a rough solution is wanted: what descent has found will do
+            return sweeps
+        n_free = _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
+        between = max(3, min(40, n_free // 25))  # as much time for descent as for the step
+    return sweeps

@@ -1,0 +1,162 @@
+"""lapwing classify: what goes in, what comes out, and that it is what the model says to the last bit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing
+from cli import build
+from cli.run import Command, Ran, new_process
+
+
+def answers(ended: Ran) -> list[dict[str, object]]:
+    assert ended.code == 0, ended.err
+    return [json.loads(line) for line in ended.lines]
+
+
+def test_lines_of_standard_input(run: Command, model: Path) -> None:
+    for arguments in ((model,), (model, "-")):
+        ended = run("classify", *arguments, stdin=b"crude oil\r\nwheat and corn\n\nbank loan")
+        assert ended.code == 0
+        rows = [line.split("\t") for line in ended.lines]
+        assert [row[0] for row in rows] == ["1", "2", "3", "4"]
+        assert [rows[i][1] for i in (0, 1, 3)] == ["energy", "grain", "money"]
+        assert all(0.0 < float(row[2]) < 1.0 for row in rows)
+
+
+def test_a_byte_order_mark_is_no_word(run: Command, model: Path) -> None:
+    marked = run("classify", model, "--json", stdin="\ufeffoil\n".encode())
+    assert answers(marked) == answers(run("classify", model, "--json", stdin=b"oil\n"))
+
+
+def test_another_encoding(run: Command, model: Path) -> None:
+    text = "Öl oil été\n"
+    expected = answers(run("classify", model, "--json", stdin=text.encode()))
+    for encoding in ("latin-1", "utf-16"):
+        ended = run("classify", model, "--json", "--encoding", encoding, stdin=text.encode(encoding))
+        assert answers(ended) == expected
+
+
+def test_skip_bad_leaves_broken_lines_out_and_keeps_the_numbers(run: Command, model: Path) -> None:
+    ended = run("classify", model, "--skip-bad", "--json", stdin=b"oil\n\xff\ncorn\n")
+    assert [answer["id"] for answer in answers(ended)] == ["1", "3"]
+    assert "1 broken line" in ended.err
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "tsv"])
+def test_a_format_on_standard_input_is_the_same_as_the_file(
+    run: Command, model: Path, tmp_path: Path, format: str
+) -> None:
+    made = build.documents()
+    content = {"jsonl": build.jsonl(made), "csv": build.table(made, ","), "tsv": build.table(made, "\t")}[format]
+    path = tmp_path / f"data.{format}"
+    path.write_bytes(content)
+    piped = run("classify", model, "-", "--format", format, "--json", stdin=content)
+    assert answers(piped) == answers(run("classify", model, path, "--json"))
+    assert [answer["id"] for answer in answers(piped)] == [one.id for one in made]
+
+
+def test_labels_are_not_needed(run: Command, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"text": "crude oil"}\n')
+    assert answers(run("classify", model, tmp_path / "data.jsonl", "--json"))[0]["predicted"] == ["energy"]
+
+
+def test_split(run: Command, model: Path, news: Path) -> None:
+    ids = [answer["id"] for answer in answers(run("classify", model, news, "--split", "test", "--json"))]
+    assert ids == [one.id for one in build.documents() if one.split == "test"]
+    assert len(answers(run("classify", model, news, "--split", "all", "--json"))) == 60
+    assert len(answers(run("classify", model, news, "--json"))) == 60
+
+
+def test_vectors(run: Command, vector_model: Path) -> None:
+    data = vector_model.parent / "data.svm"
+    found = answers(run("classify", vector_model, data, "--json"))
+    truth = ["1" if one.label == "energy" else "-1" for one in build.documents()]
+    assert sum(answer["predicted"] == [label] for answer, label in zip(found, truth, strict=True)) >= 57
+    piped = run("classify", vector_model, "-", "--format", "svmlight", "--json", stdin=data.read_bytes())
+    assert [answer["probabilities"] for answer in answers(piped)] == [answer["probabilities"] for answer in found]
+
+
+def test_vectors_with_features_the_model_has_never_seen(run: Command, vector_model: Path) -> None:
+    known = run("classify", vector_model, "-", "--format", "svmlight", "--json", stdin=b"1 1:2 3:1\n")
+    more = run("classify", vector_model, "-", "--format", "svmlight", "--json", stdin=b"1 1:2 3:1 999:5\n")
+    assert answers(known)[0]["probabilities"] == answers(more)[0]["probabilities"]
+    assert more.err == ""
+    strange = run("classify", vector_model, "-", "--format", "svmlight", "--json", stdin=b"1 999:5\n")
+    assert strange.code == 0
+    assert "no feature" in strange.err
+
+
+def test_top(run: Command, model: Path) -> None:
+    rows = [line.split("\t") for line in run("classify", model, "--top", "2", stdin=b"crude oil\n").lines]
+    assert [row[0] for row in rows] == ["1", "1"]
+    assert rows[0][1] == "energy"
+    assert float(rows[0][2]) >= float(rows[1][2])
+    answer = answers(run("classify", model, "--top", "2", "--json", stdin=b"crude oil\n"))[0]
+    assert answer["probabilities"] == {row[1]: float(row[2]) for row in rows}
+    assert answer["predicted"] == ["energy"]
+
+
+def test_label_sets_may_be_empty_or_several(run: Command, label_model: Path) -> None:
+    lines = b"prices said market\noil crude barrel gas pipeline refinery wheat corn harvest bushel farm crop\n"
+    found = answers(run("classify", label_model, "--json", stdin=lines))
+    assert found[0]["predicted"] == []
+    assert set(found[1]["predicted"]) == {"energy", "grain"}  # type: ignore[call-overload]
+    plain = run("classify", label_model, stdin=lines).lines
+    assert plain[0] == "1\t\t"
+    assert {line.split("\t")[1] for line in plain[1:]} == {"energy", "grain"}
+
+
+def test_a_tab_in_a_name_does_not_break_the_table(run: Command, model: Path) -> None:
+    record = json.dumps({"id": "a\tb\nc", "text": "oil"}).encode() + b"\n"
+    ended = run("classify", model, "-", "--format", "jsonl", stdin=record)
+    assert len(ended.lines) == 1
+    assert ended.lines[0].split("\t")[:2] == ["a b c", "energy"]
+
+
+def mixed(i: int) -> str:
+    return " ".join(build.SCRIPTS[(i * k) % len(build.SCRIPTS)] for k in (1, 3, 7))
+
+
+@pytest.mark.parametrize("tokens", ["word", "char"])
+def test_a_new_process_says_what_the_estimator_said_to_the_bit(tmp_path: Path, tokens: str) -> None:
+    texts = build.SCRIPTS + [mixed(i) for i in range(40)]
+    labels = [f"k{i % 3}" for i in range(len(texts))]
+    estimator = lapwing.TextClassifier(tokens=tokens, variance=50.0, strip_html=tokens == "word").fit(
+        texts, labels
+    )
+    estimator.save(tmp_path / "m")
+    said = estimator.category_proba(texts)
+    data = tmp_path / "texts.jsonl"
+    data.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    ended = new_process("classify", tmp_path / "m", data, "--json")
+    printed = np.array([list(answer["probabilities"].values()) for answer in answers(ended)])  # type: ignore[attr-defined]
+    assert np.array_equal(printed, said)
+    loaded = lapwing.load(tmp_path / "m")
+    for method in ("plain", "kernel"):
+        assert np.array_equal(loaded.category_proba(texts, method=method), said)
+        alone = np.vstack([loaded.category_proba([text], method=method) for text in texts])
+        assert np.array_equal(alone, said)
+
+
+def test_two_classes_show_both_sides(run: Command, tmp_path: Path) -> None:
+    texts = [one.text for one in build.documents()]
+    estimator = lapwing.TextClassifier().fit(texts, [one.label == "grain" for one in build.documents()])
+    estimator.save(tmp_path / "m")
+    found = answers(run("classify", tmp_path / "m", "--json", stdin="\n".join(texts).encode()))
+    said = estimator.predict_proba(texts)
+    printed = [list(answer["probabilities"].values()) for answer in found]  # type: ignore[attr-defined]
+    assert np.array_equal(np.array(printed), said)
+    assert [answer["predicted"][0] for answer in found] == estimator.predict(texts).tolist()  # type: ignore[index]
+
+
+def test_many_documents_come_in_the_order_they_went(run: Command, model: Path) -> None:
+    texts = [f"{word} {i}" for i, word in enumerate(["oil", "wheat", "bank"] * 1500)]
+    found = answers(run("classify", model, "--json", stdin="\n".join(texts).encode()))
+    assert [answer["id"] for answer in found] == [str(i) for i in range(1, 4501)]
+    printed = np.array([list(answer["probabilities"].values()) for answer in found])  # type: ignore[attr-defined]
+    assert np.array_equal(printed, lapwing.load(model).category_proba(texts))

@@ -1,0 +1,79 @@
+"""lapwing evaluate"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import lapwing
+from cli import build
+from cli.run import Command
+
+
+def test_the_test_part_by_default(run: Command, model: Path, news: Path) -> None:
+    told = run("evaluate", model, news, "--json").json
+    assert told["documents"] == 15
+    assert told == run("evaluate", model, news, "--json", "--split", "test").json
+    assert run("evaluate", model, news, "--json", "--split", "all").json["documents"] == 60
+
+
+def test_counts_are_those_of_the_model(run: Command, model: Path, news: Path) -> None:
+    told = run("evaluate", model, news, "--json", "--split", "all").json
+    made = build.documents()
+    predicted = lapwing.load(model).predict([one.text for one in made])
+    for row in told["categories"]:
+        k = row["category"]
+        pairs = [(one.label == k, mine == k) for one, mine in zip(made, predicted, strict=True)]
+        assert row["tp"] == pairs.count((True, True))
+        assert row["fp"] == pairs.count((False, True))
+        assert row["fn"] == pairs.count((True, False))
+        assert row["errors"] == row["fp"] + row["fn"]
+    right = sum(one.label == mine for one, mine in zip(made, predicted, strict=True))
+    assert told["accuracy"] == pytest.approx(right / len(made))
+    assert told["averages"]["macro"]["f1"] == pytest.approx(sum(r["f1"] for r in told["categories"]) / 3)
+
+
+def test_the_table(run: Command, model: Path, news: Path) -> None:
+    ended = run("evaluate", model, news)
+    assert ended.code == 0
+    assert ended.lines[0].split() == "category features TP FP FN errors precision recall F1 AUC".split()
+    assert [line.split()[0] for line in ended.lines[1:4]] == ["energy", "grain", "money"]
+    averages = {line.split()[0]: line.split()[1:] for line in ended.lines if line.startswith(("ma", "mi", "we"))}
+    told = run("evaluate", model, news, "--json").json["averages"]
+    for kind in ("macro", "micro", "weighted"):
+        assert averages[kind] == [f"{100 * told[kind][m]:.2f}" for m in ("precision", "recall", "f1")]
+    assert "15 documents; averages over the 3 categories that occur in them" in ended.out
+    assert all(line == line.rstrip() and len(line) < 110 for line in ended.lines)
+
+
+def test_what_is_left_out_is_stated(run: Command, label_model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    rows = [{"text": "oil barrel", "labels": ["energy"]}, {"text": "football", "labels": ["sports", "ball"]}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = run("evaluate", label_model, data)
+    assert "averages over the 1 categories that occur in them, 2 that do not are left out" in ended.out
+    assert "2 labels of the data are not in the model: ball, sports" in ended.out
+    told = run("evaluate", label_model, data, "--json").json
+    assert told["categories_averaged"] == 1
+    assert told["categories_left_out"] == 2
+    assert told["labels_unknown_to_the_model"] == ["ball", "sports"]
+    assert [row["averaged"] for row in told["categories"]] == [True, False, False]
+    assert told["categories"][1]["auc"] is None
+
+
+def test_undefined_f1(run: Command, label_model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps({"text": "oil barrel crude gas", "labels": ["energy"]}) + "\n")
+    for value in (0, 1):
+        told = run("evaluate", label_model, data, "--json", "--undefined-f1", value).json
+        assert [row["f1"] for row in told["categories"][1:]] == [value, value]
+
+
+def test_vectors_whose_columns_are_others(run: Command, vector_model: Path, tmp_path: Path) -> None:
+    lines = (vector_model.parent / "data.svm").read_bytes().splitlines()
+    reference = run("evaluate", vector_model, vector_model.parent / "data.svm", "--json").json
+    data = tmp_path / "more.svm"
+    data.write_bytes(b"\n".join(line + b" 500:1 900:2" for line in lines) + b"\n")
+    assert run("evaluate", vector_model, data, "--json").json == reference

@@ -1,0 +1,61 @@
+"""lapwing explain"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lapwing
+from cli.run import Command
+
+TEXT = "Crude OIL prices; the bank said"
+
+
+def test_from_arguments_and_from_standard_input(run: Command, model: Path) -> None:
+    by_word = run("explain", model, *TEXT.split(), "--json")
+    assert by_word.code == 0
+    assert by_word.out == run("explain", model, TEXT, "--json").out
+    assert by_word.out == run("explain", model, "--json", stdin=TEXT.encode()).out
+    assert by_word.out == run("explain", model, "-", "--json", stdin=TEXT.encode()).out
+    latin = run("explain", model, "--json", "--encoding", "latin-1", stdin="Öl".encode("latin-1"))
+    assert latin.json["text"] == "Öl"
+
+
+def test_contributions_add_up_to_the_score(run: Command, model: Path) -> None:
+    told = run("explain", model, TEXT, "--json").json
+    assert len(told["categories"]) == 3
+    proba = dict(zip(("energy", "grain", "money"), lapwing.load(model).category_proba([TEXT])[0], strict=True))
+    for one in told["categories"]:
+        parts = [part["contribution"] for part in one["contributions"]]
+        assert one["score"] == pytest.approx(one["intercept"] + sum(parts), abs=1e-12)
+        assert one["probability"] == proba[one["category"]]
+        for part in one["contributions"]:
+            assert part["contribution"] == pytest.approx(part["value"] * part["weight"])
+            assert all(TEXT[a:b].lower().startswith(part["feature"][:3]) for a, b in part["spans"])
+    probabilities = [one["probability"] for one in told["categories"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_top_and_category(run: Command, model: Path) -> None:
+    first = run("explain", model, TEXT, "--top", "1", "--json").json["categories"]
+    assert len(first) == 1
+    named = run("explain", model, TEXT, "--category", "grain", "--category", "money", "--json").json["categories"]
+    assert {one["category"] for one in named} == {"grain", "money"}
+
+
+def test_what_is_printed(run: Command, model: Path) -> None:
+    ended = run("explain", model, "--top", "2", f"\n  {TEXT}\n[red]x[/red] :smile:\n\n")
+    assert ended.lines[0].startswith("energy  yes, probability ")
+    assert ended.lines[1] == f"  {TEXT}"
+    assert ended.lines[2] == "  [red]x[/red] :smile:"
+    assert any(line.split()[1:] == ["oil"] and line.startswith("  ") for line in ended.lines)
+    assert sum(line.endswith("(intercept)") for line in ended.lines) == 2
+    assert all(line == line.rstrip() for line in ended.lines)
+    assert "\x1b" not in ended.out
+
+
+def test_an_empty_argument_is_a_text_too(run: Command, model: Path) -> None:
+    told = run("explain", model, "", "--json").json
+    assert told["text"] == ""
+    assert all(one["contributions"] == [] for one in told["categories"])

@@ -1,0 +1,91 @@
+"""lapwing inspect"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lapwing
+from cli import build
+from cli.run import Command
+
+
+def test_json_holds_the_whole_model(run: Command, model: Path) -> None:
+    told = run("inspect", model, "--json").json
+    loaded = lapwing.load(model)
+    assert told["model"]["classes"] == list(loaded.classes)
+    assert told["model"]["link"] == "logit"
+    assert told["model"]["features"] == len(loaded.feature_names)
+    assert told["model"]["text"]["stemmer"] == "porter"
+    assert told["model"]["provenance"]["corpus"] == "news.jsonl"
+    assert told["model"]["provenance"]["documents"] == 45
+    for row, record in enumerate(told["categories"]):
+        assert [(w["feature"], w["weight"]) for w in record["weights"]] == loaded.top_features(row)
+        assert record["features"] == len(record["weights"])
+        assert record["intercept"] == loaded.intercepts[row]
+        assert record["positives"] == 15
+        assert record["threshold"] == 0.5
+        assert 0.0 <= record["gap"] <= 1e-4 * record["objective"]
+        assert record["converged"] is True
+
+
+def test_the_provenance_names_no_folder_of_this_machine(run: Command, model: Path, news: Path) -> None:
+    out = run("inspect", model, "--json").out
+    assert str(news.parent) not in out
+    assert str(Path.home()) not in out
+
+
+def test_top_and_category(run: Command, model: Path) -> None:
+    told = run("inspect", model, "--category", "money", "--category", "grain", "--top", "2", "--json").json
+    assert [record["category"] for record in told["categories"]] == ["money", "grain"]
+    assert [len(record["weights"]) for record in told["categories"]] == [2, 2]
+
+
+def test_the_overview(run: Command, model: Path) -> None:
+    ended = run("inspect", model)
+    assert ended.lines[0].startswith("3 exclusive classes; ")
+    assert "45 documents of news.jsonl" in ended.lines[1]
+    assert "laplace prior, variance norm (" in ended.lines[2]
+    assert ended.lines[4].split() == "category positives features rel. gap strongest words".split()
+    loaded = lapwing.load(model)
+    for row, line in enumerate(ended.lines[5:]):
+        name, weight = loaded.top_features(row, 1)[0]
+        assert line.startswith(str(loaded.categories[row]))
+        assert f"{name} {weight:+.2f}" in line
+    assert all(line == line.rstrip() and len(line) < 200 for line in ended.lines)
+
+
+def test_one_category_in_full(run: Command, model: Path) -> None:
+    ended = run("inspect", model, "--category", "grain")
+    loaded = lapwing.load(model)
+    row = loaded.categories.index("grain")
+    assert any(line.startswith("grain  15 positives") for line in ended.lines)
+    shown = [tuple(line.split()) for line in ended.lines if line.startswith("  ")]
+    assert shown[0] == (f"{loaded.intercepts[row]:+.3f}", "(intercept)")
+    assert shown[1:] == [(f"{weight:+.3f}", name) for name, weight in loaded.top_features(row)]
+
+
+def test_two_classes(run: Command, vector_model: Path) -> None:
+    assert "two exclusive classes, -1 and 1; weights speak for the second" in run("inspect", vector_model).out
+
+
+def test_thresholds_and_variances_are_shown_where_they_tell_something(run: Command, tmp_path: Path) -> None:
+    made = build.documents()
+    texts, labels = [one.text for one in made], [one.label for one in made]
+    lapwing.TextClassifier(threshold=0.25, variance=[1.0, 2.0, 3.0]).fit(texts, labels).save(tmp_path / "m")
+    ended = run("inspect", tmp_path / "m")
+    assert "variance" in ended.lines[4]
+    assert "threshold" in ended.lines[4]
+    assert [line.split()[3] for line in ended.lines[5:]] == ["1", "2", "3"]
+    told = run("inspect", tmp_path / "m", "--json").json
+    assert [record["threshold"] for record in told["categories"]] == pytest.approx([0.25] * 3)
+
+
+def test_labels_are_never_markup(run: Command, tmp_path: Path) -> None:
+    labels = ["[red]", ":smile:", "[/b] x"] * 6
+    texts = ["oil", "corn", "bank"] * 6
+    lapwing.TextClassifier(variance=10.0).fit(texts, labels).save(tmp_path / "m")
+    shown = run("inspect", tmp_path / "m").out
+    for label in set(labels):
+        assert f"\n{label} " in shown

@@ -1,0 +1,236 @@
+"""lapwing train: every kind of data, the same bytes every time, and the file replaced only at the end."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing
+from cli import build
+from cli.run import Command, new_process
+
+Maker = Callable[[Path], Path]
+
+
+def written(name: str, content: bytes) -> Maker:
+    def make(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return make
+
+
+def as_folder(folder: Path) -> Path:
+    for name, content in build.class_folders(MADE).items():
+        path = folder / "news" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder / "news"
+
+
+def tarred() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:xz") as archive:
+        for name, content in build.class_folders(MADE).items():
+            info = tarfile.TarInfo(f"news/{name}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def zipped() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in build.class_folders(MADE).items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+MADE = build.documents()
+SOURCES: dict[str, Maker] = {
+    "jsonl": written("news.jsonl", build.jsonl(MADE)),
+    "jsonl.gz": written("news.jsonl.gz", gzip.compress(build.jsonl(MADE))),
+    "csv": written("news.csv", build.table(MADE, ",")),
+    "tsv": written("news.tsv", build.table(MADE, "\t")),
+    "folder": as_folder,
+    "tar.xz": written("news.tar.xz", tarred()),
+    "zip": written("news.zip", zipped()),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_the_same_documents_in_every_format_give_the_same_model(
+    run: Command, model: Path, tmp_path: Path, kind: str
+) -> None:
+    ended = run("train", SOURCES[kind](tmp_path), "-o", tmp_path / "m.lapwing", "--json")
+    assert ended.code == 0
+    assert ended.err == ""
+    assert ended.json["documents"] == sum(one.split == "train" for one in MADE)
+    assert ended.json["classes"] == ended.json["categories"] == 3
+    assert ended.json["converged"] is True
+    assert 0.0 <= ended.json["largest_relative_gap"] <= 1e-4
+    mine, reference = lapwing.load(tmp_path / "m.lapwing"), lapwing.load(model)
+    assert mine.classes == reference.classes
+    assert mine.exclusive
+    texts = [one.text for one in MADE]
+    # A folder is read in the order of its names, so sums over documents may differ in their last digits.
+    np.testing.assert_allclose(mine.category_proba(texts), reference.category_proba(texts), atol=1e-3)
+    assert mine.predict(texts) == reference.predict(texts)
+
+
+def test_vectors(run: Command, vector_model: Path) -> None:
+    loaded = lapwing.load(vector_model)
+    assert loaded.weighting is None
+    assert loaded.classes == ("-1", "1")
+    ended = run("evaluate", vector_model, vector_model.parent / "data.svm", "--json")
+    assert ended.json["documents"] == len(MADE)
+    assert ended.json["accuracy"] > 0.95
+
+
+@pytest.mark.parametrize(("split", "count"), [("train", 45), ("test", 15), ("all", 60)])
+def test_split(run: Command, news: Path, tmp_path: Path, split: str, count: int) -> None:
+    assert run("train", news, "-o", tmp_path / "m", "--split", split, "--json").json["documents"] == count
+
+
+def test_columns_and_separators(run: Command, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    rows = [f"{one.label}|{'long' if len(one.text) > 60 else 'short'};{one.text}" for one in MADE]
+    data.write_text("topics,body\n" + "\n".join(row.replace(";", ",") for row in rows) + "\n")
+    options = ["--text-column", "body", "--label-column", "topics", "--label-separator", "|"]
+    assert run("train", data, "-o", tmp_path / "m", *options).code == 0
+    loaded = lapwing.load(tmp_path / "m")
+    assert set(loaded.classes) == {"energy", "grain", "money", "long", "short"}
+    assert not loaded.exclusive
+    data.write_text("\n".join(row.replace(";", ",") for row in rows) + "\n")
+    options = ["--text-column", "2", "--label-column", "1", "--no-header"]
+    assert run("train", data, "-o", tmp_path / "m", *options, "--json").json["documents"] == len(MADE)
+
+
+def test_skip_bad_goes_on_and_counts(run: Command, news: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_bytes(news.read_bytes() + b"nonsense\n" + b'{"text": "\xff", "label": "grain"}\n')
+    ended = run("train", data, "-o", tmp_path / "m", "--skip-bad", "--json")
+    assert ended.code == 0
+    assert ended.json["skipped"] == 2
+    assert "2 broken records skipped" in ended.err
+    assert "2 broken records skipped" in run("train", data, "-o", tmp_path / "m", "--skip-bad").out
+
+
+def test_settings_reach_the_model(run: Command, news: Path, tmp_path: Path) -> None:
+    words = tmp_path / "stop.txt"
+    words.write_text("oil wheat\nbank\n")
+    text = [
+        "--stop-words",
+        words,
+        "--stemmer",
+        "none",
+        "--tf",
+        "binary",
+        "--no-idf",
+        "--no-cosine",
+        "--min-df",
+        "2",
+    ]
+    fit = ["--prior", "gaussian", "--variance", "2.5", "--threshold", "0.25", "--tol", "1e-6"]
+    assert run("train", news, "-o", tmp_path / "m", *text, *fit).code == 0
+    loaded = lapwing.load(tmp_path / "m")
+    assert loaded.weighting is not None
+    settings = loaded.weighting.settings
+    assert settings.stop_words == ("oil", "wheat", "bank")
+    assert (settings.stemmer, settings.tf, settings.idf, settings.cosine, settings.min_df) == (
+        "none", "binary", False, False, 2,
+    )  # fmt: skip
+    assert not {"oil", "wheat", "bank"} & set(loaded.feature_names)
+    assert loaded.fits.variance.tolist() == [2.5] * 3
+    assert np.all(loaded.fits.gap <= 1e-6 * loaded.fits.objective)
+    np.testing.assert_allclose(loaded.thresholds, np.log(0.25 / 0.75))
+    assert loaded.weights.nnz == loaded.weights.shape[0] * loaded.weights.shape[1]  # a Gaussian keeps all
+
+
+def test_characters_for_unspaced_text(run: Command, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("label,text\n" + "石油,原油价格上涨\n粮食,小麦玉米丰收\n" * 5, encoding="utf-8")
+    # A Gaussian prior weighs all of several characters that always come together; a Laplace one takes any.
+    options = ["--tokens", "char", "--stemmer", "none", "--prior", "gaussian"]
+    assert run("train", data, "-o", tmp_path / "m", *options).code == 0
+    assert lapwing.load(tmp_path / "m").predict(["原油", "小麦"]) == ["石油", "粮食"]
+
+
+def test_an_intercept_without_a_prior_has_a_violation_instead_of_a_gap(
+    run: Command, news: Path, tmp_path: Path
+) -> None:
+    command = ["train", news, "-o", tmp_path / "m", "--intercept-variance", "inf"]
+    told = run(*command, "--json").json
+    assert told["largest_relative_gap"] is None
+    assert told["largest_violation"] < 0.1
+    shown = run(*command)
+    assert shown.code == 0
+    assert "largest violation" in shown.out
+    assert "nan" not in shown.out
+
+
+def test_a_fit_that_stops_early_says_so(run: Command, news: Path, tmp_path: Path) -> None:
+    ended = run("train", news, "-o", tmp_path / "m", "--max-iter", "1", "--tol", "1e-9", "--json")
+    assert ended.code == 0
+    assert ended.json["converged"] is False
+    assert "did not reach tol=1e-09" in ended.complaint
+
+
+def test_the_words_on_success(run: Command, news: Path, tmp_path: Path, vector_model: Path) -> None:
+    output = tmp_path / "my model.lapwing"
+    ended = run("train", news, "-o", output)
+    assert ended.lines[0] == "trained on 45 documents of news.jsonl"
+    assert ended.lines[1].startswith("3 categories, ")
+    assert ended.lines[2].startswith(f"wrote {output}; try: lapwing inspect '")
+    stages = [line.partition(":")[0] for line in ended.err.splitlines()]
+    assert stages == ["reading documents", "reading words", "fitting categories"]
+    two = run("train", vector_model.parent / "data.svm", "-o", output)
+    assert two.lines[1].startswith("2 classes, ")
+
+
+def test_identical_runs_write_identical_bytes(news: Path, model: Path, tmp_path: Path) -> None:
+    for name, jobs in (("a", "1"), ("b", "2"), ("c", "-1")):
+        assert new_process("train", news, "-o", tmp_path / name, "--jobs", jobs).code == 0
+        assert (tmp_path / name).read_bytes() == model.read_bytes()
+
+
+def test_an_old_file_is_replaced(run: Command, news: Path, model: Path, tmp_path: Path) -> None:
+    output = tmp_path / "m"
+    output.write_bytes(b"the old model")
+    assert run("train", news, "-o", output).code == 0
+    assert output.read_bytes() == model.read_bytes()
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_an_old_file_stays_when_writing_fails(
+    run: Command, news: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    output = tmp_path / "m"
+    output.write_bytes(b"the old model")
+    monkeypatch.setattr("os.replace", full)
+    ended = run("train", news, "-o", output)
+    assert ended.code in (1, 2)
+    assert "No space left on device" in ended.complaint
+    assert output.read_bytes() == b"the old model"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_first_training_says_that_it_compiles(model: Path, tmp_path: Path, fresh: bool) -> None:
+    code = "from lapwing.cli._progress import announce_compiling as announce; announce()"
+    environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(tmp_path)} if fresh else {})}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
+    assert (b"compiling kernels" in done.stderr) is fresh

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+
+from lapwing.errors import InputError
+from lapwing.evaluate import Evaluation, Tables, auc, evaluate
+from lapwing.model import FitSummary, LinearModel
+
+
+def identity(classes: tuple, *, exclusive: bool = False, thresholds: object = 0.0) -> LinearModel:
+    """A model whose scores are the features themselves."""
+    rows = 1 if exclusive and len(classes) == 2 else len(classes)
+    return LinearModel(
+        link="logit",
+        classes=classes,
+        exclusive=exclusive,
+        weights=sp.identity(rows, format="csr"),
+        intercepts=np.zeros(rows),
+        thresholds=np.broadcast_to(thresholds, rows).astype(float),
+        feature_names=[f"f{j}" for j in range(rows)],
+        weighting=None,
+        fits=FitSummary(*(np.zeros(rows) for _ in range(7))),
+    )
+
+
+def booleans(*rows: str) -> np.ndarray:
+    return np.array([[letter == "x" for letter in row] for row in rows])
+
+
+TRUTH = booleans("x..", "xx.", ".x.", "...")
+CHOSEN = booleans("x..", "x.x", "...", "x..")
+
+
+def test_tables_by_hand() -> None:
+    tables = Tables.of(TRUTH, CHOSEN)
+    assert tables.tp.tolist() == [2, 0, 0]
+    assert tables.fp.tolist() == [1, 0, 1]
+    assert tables.fn.tolist() == [0, 2, 0]
+    assert tables.tn.tolist() == [1, 2, 3]
+    assert tables.errors.tolist() == [1, 2, 1]
+    assert tables.precision().tolist() == [2 / 3, 0.0, 0.0]
+    assert tables.recall().tolist() == [1.0, 0.0, 0.0]
+    assert tables.f1().tolist() == [0.8, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("undefined", [1.0, 0.0])
+def test_nothing_to_find_and_nothing_found(undefined: float) -> None:
+    nothing = Tables.of(booleans(".", "."), booleans(".", "."))
+    assert nothing.precision(undefined).tolist() == nothing.recall(undefined).tolist() == [undefined]
+    assert nothing.f1(undefined).tolist() == [undefined]
+    assert nothing.f1().tolist() == [1.0]
+    # Something to find, or something found, is defined, and wrong.
+    missed, invented = Tables.of(booleans("x"), booleans(".")), Tables.of(booleans("."), booleans("x"))
+    for wrong in (missed, invented):
+        assert wrong.precision(undefined).tolist() == wrong.recall(undefined).tolist() == [0.0]
+        assert wrong.f1(undefined).tolist() == [0.0]
+
+
+def test_averages_by_hand() -> None:
+    """Categories a: TP 2, FP 1; b: FN 2; c does not occur and is left out, its false positive with it."""
+    scores = np.where(CHOSEN, 1.0, -1.0)
+    labels = [("a",), ("a", "b"), ("b",), ()]
+    found = evaluate(identity(("a", "b", "c")), [(scores, labels)])
+    assert found.documents == 4
+    assert found.occurs.tolist() == [True, True, False]
+    assert found.left_out == 1
+    averages = found.averages()
+    assert averages["macro"] == pytest.approx({"precision": 1 / 3, "recall": 0.5, "f1": 0.4})
+    assert averages["micro"] == pytest.approx({"precision": 2 / 3, "recall": 0.5, "f1": 4 / 7})
+    assert averages["weighted"] == pytest.approx({"precision": 1 / 3, "recall": 0.5, "f1": 0.4})
+    assert np.isnan(found.accuracy())
+    assert found.n_kept.tolist() == [1, 1, 1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(2, 6))
+def test_averages_against_scikit_learn(seed: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth, chosen = rng.random((2, n, k)) < rng.random(k)
+    classes = tuple(f"c{j}" for j in range(k))
+    labels = [tuple(classes[j] for j in np.flatnonzero(row)) for row in truth]
+    found = evaluate(identity(classes), [(np.where(chosen, 1.0, -1.0), labels)])
+    seen = truth.any(axis=0)
+    if not seen.any():
+        assert all(np.isnan(value) for kind in found.averages().values() for value in kind.values())
+        return
+    for kind, values in found.averages().items():
+        for name, theirs in (("precision", precision_score), ("recall", recall_score), ("f1", f1_score)):
+            expected = theirs(truth, chosen, labels=np.flatnonzero(seen), average=kind, zero_division=0.0)
+            assert values[name] == pytest.approx(expected, rel=1e-12)
+    each = f1_score(truth, chosen, average=None, zero_division=1.0)
+    assert found.tables.f1() == pytest.approx(each)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=40))
+def test_auc_with_ties_against_scikit_learn(pairs: list[tuple[bool, int]]) -> None:
+    truth = np.array([positive for positive, _ in pairs])
+    scores = np.array([score for _, score in pairs], dtype=float)
+    if truth.all() or not truth.any():
+        assert np.isnan(auc(truth, scores))
+    else:
+        assert auc(truth, scores) == pytest.approx(roc_auc_score(truth, scores), rel=1e-12)
+        assert auc(~truth, -scores) == pytest.approx(auc(truth, scores), rel=1e-12)
+
+
+def test_auc_by_hand() -> None:
+    truth = np.array([True, True, False, False])
+    assert auc(truth, np.array([4.0, 3.0, 2.0, 1.0])) == 1.0
+    assert auc(truth, np.array([1.0, 2.0, 3.0, 4.0])) == 0.0
+    assert auc(truth, np.zeros(4)) == 0.5
+    assert auc(truth, np.array([3.0, 1.0, 1.0, 0.0])) == (1 + 1 + 0.5 + 1) / 4
+    assert auc(truth, np.array([np.inf, 0.0, 0.0, -np.inf])) == (1 + 1 + 0.5 + 1) / 4
+
+
+def test_blocks_add_up() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(30, 3))
+    labels = [tuple(c for c in "abc" if rng.random() < 0.4) for _ in range(30)]
+    whole = evaluate(identity(("a", "b", "c")), [(scores, labels)])
+    blocks = [(scores[i : i + 7], labels[i : i + 7]) for i in range(0, 30, 7)] + [(scores[:0], [])]
+    parts = evaluate(identity(("a", "b", "c")), iter(blocks))
+    assert whole.to_dict() == parts.to_dict()
+
+
+def test_two_exclusive_classes_are_both_counted() -> None:
+    scores = np.array([[2.0], [1.0], [-1.0], [-2.0], [-3.0]])
+    labels = [("yes",), ("no",), ("yes",), ("no",), ("no",)]
+    found = evaluate(identity(("no", "yes"), exclusive=True), [(scores, labels)])
+    assert found.categories == ("no", "yes")
+    assert found.tables.tp.tolist() == [2, 1]
+    assert found.tables.errors.tolist() == [2, 2]
+    assert found.accuracy() == 0.6
+    assert found.averages()["micro"]["f1"] == pytest.approx(0.6)
+    assert found.auc.tolist() == pytest.approx([5 / 6, 5 / 6])
+    assert found.n_kept.tolist() == [1, 1]
+
+
+def test_many_exclusive_classes() -> None:
+    scores = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-1.0, -3.0, -2.0]])
+    found = evaluate(identity(("a", "b", "c"), exclusive=True), [(scores, [("a",), ("c",), ("a",)])])
+    assert found.tables.tp.tolist() == [2, 0, 0]
+    assert found.tables.fp.tolist() == [0, 1, 0]
+    assert found.accuracy() == 2 / 3
+    assert found.left_out == 1
+
+
+def test_labels_the_model_does_not_have_are_listed() -> None:
+    labels = [("a", "zebra"), ("ant",), (3,), ("a",)]
+    found = evaluate(identity(("a", "b")), [(np.array([[1.0, -1.0]] * 4), labels)])
+    assert found.unknown == (3, "ant", "zebra")
+    assert found.tables.tp.tolist() == [2, 0]
+    assert found.tables.fp.tolist() == [2, 0]
+    assert found.to_dict()["labels_unknown_to_the_model"] == [3, "ant", "zebra"]
+
+
+@pytest.mark.parametrize("undefined", [1.0, 0.0])
+def test_the_record_is_json(undefined: float) -> None:
+    labels = [("a",), ("a",), ()]
+    scores = np.array([[1.0, -1.0], [-1.0, -1.0], [-1.0, -1.0]])
+    found = evaluate(identity(("a", 7)), [(scores, labels)], undefined=undefined)
+    assert isinstance(found, Evaluation)
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert record["documents"] == 3
+    assert [row["category"] for row in record["categories"]] == ["a", 7]
+    assert (
+        record["categories"][0] | {"precision": 1.0, "recall": 0.5, "tp": 1, "fn": 1, "errors": 1, "auc": 0.75}
+        == (record["categories"][0])
+    )
+    assert record["categories"][1]["f1"] == undefined
+    assert record["categories"][1]["auc"] is None
+    assert record["categories"][1]["averaged"] is False
+    assert record["accuracy"] is None
+    assert (record["categories_averaged"], record["categories_left_out"]) == (1, 1)
+    assert record["features_per_category"] == {"min": 1, "max": 1, "mean": 1.0}
+
+
+def test_no_labels_at_all() -> None:
+    found = evaluate(identity(("a", "b")), [(np.zeros((2, 2)), [(), ()])])
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert record["averages"]["macro"]["f1"] is None
+    assert record["features_per_category"] == {"min": 0, "max": 0, "mean": 0.0}
+    assert found.left_out == 2
+
+
+def test_no_documents_at_all() -> None:
+    with pytest.raises(InputError, match="no documents"):
+        evaluate(identity(("a", "b")), [])

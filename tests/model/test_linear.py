@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.errors import InputError
+from lapwing.model import LinearModel
+from lapwing.text import strip_html
+
+from .build import TEXTS, model, text_model
+
+X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, -1.0], [0.0, 0.0]])
+
+
+def sigmoid(scores: object) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-np.asarray(scores, dtype=float)))
+
+
+def test_two_exclusive_classes() -> None:
+    two = model([[2.0, -3.0]], [-0.5], classes=("no", "yes"), exclusive=True)
+    scores = np.array([1.5, -3.5, 6.5, -0.5])
+    assert two.categories == ("yes",)
+    assert two.scores(X).tolist() == scores[:, None].tolist()
+    np.testing.assert_allclose(two.category_proba(X), sigmoid(scores)[:, None], rtol=1e-15)
+    np.testing.assert_allclose(two.predict_proba(X)[:, 1], sigmoid(scores), rtol=1e-15)
+    np.testing.assert_allclose(two.predict_proba(X).sum(axis=1), 1.0, rtol=1e-15)
+    assert two.predict(X) == ["yes", "no", "yes", "no"]
+    assert two.decide(two.scores(X)).tolist() == [[False, True], [True, False], [False, True], [True, False]]
+    strict = replace(two, thresholds=np.array([1.5]))  # in the class only if the score exceeds it
+    assert strict.predict(X) == ["no", "no", "yes", "no"]
+
+
+def test_many_exclusive_classes() -> None:
+    many = model([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [0.0, 0.0, 0.5], classes=(1, "b", 2.5), exclusive=True)
+    assert many.categories == (1, "b", 2.5)
+    own = sigmoid([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [2.0, -1.0, 0.5], [0.0, 0.0, 0.5]])
+    np.testing.assert_allclose(many.category_proba(X), own, rtol=1e-15)
+    np.testing.assert_allclose(many.predict_proba(X), own / own.sum(axis=1, keepdims=True), rtol=1e-15)
+    assert many.predict(X) == [1, "b", 1, 2.5]
+    assert many.decide(many.scores(X)).sum(axis=1).tolist() == [1, 1, 1, 1]
+
+
+def test_many_classes_all_of_them_impossible_share_the_probability() -> None:
+    remote = model(np.zeros((3, 2)), [-1e4] * 3, classes=("a", "b", "c"), exclusive=True)
+    assert remote.predict_proba(X[:1]).tolist() == [[1 / 3] * 3]
+
+
+def test_label_sets() -> None:
+    several = model([[1.0, 0.0], [0.0, 1.0]], [-0.5, 0.0], classes=("x", "y"))
+    assert several.predict(X) == [("x",), ("y",), ("x",), ()]
+    np.testing.assert_allclose(
+        several.predict_proba(X), sigmoid([[0.5, 0.0], [-0.5, 1.0], [1.5, -1.0], [-0.5, 0.0]]), rtol=1e-15
+    )
+    assert np.array_equal(several.predict_proba(X), several.category_proba(X))
+    assert several.predict(sp.csr_matrix((0, 2))) == []
+
+
+@pytest.mark.parametrize(
+    ("classes", "exclusive"), [(("a", "b"), True), (("a", "b", "c"), True), (("a", "b"), False)]
+)
+def test_an_infinite_threshold_is_never_reached(classes: tuple[str, ...], exclusive: bool) -> None:
+    rows = 1 if exclusive and len(classes) == 2 else len(classes)
+    thresholds = [0.0] * (rows - 1) + [np.inf]
+    never = model(np.ones((rows, 2)), [0.0] * (rows - 1) + [1e6], classes=classes, exclusive=exclusive,
+                  thresholds=thresholds)  # fmt: skip
+    chosen = never.decide(never.scores(X))
+    assert not chosen[:, -1].any()
+    if exclusive:
+        assert chosen.sum(axis=1).tolist() == [1] * len(X)
+        assert classes[-1] not in never.predict(X)
+    else:
+        assert all(classes[-1] not in found for found in never.predict(X))
+
+
+def test_scores_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    dense = model(rng.normal(size=(3, 40)), rng.normal(size=3), classes=("a", "b", "c"))
+    sparse = replace(dense, weights=sp.csr_matrix(dense.weights.toarray() * (rng.random((3, 40)) < 0.1)))
+    documents = sp.random_array((50, 40), density=0.3, rng=rng).tocsr()
+    for one in (dense, sparse):
+        together = one.category_proba(documents)
+        np.testing.assert_allclose(
+            one.scores(documents), documents @ one.weights.toarray().T + one.intercepts, rtol=1e-12
+        )
+        monkeypatch.setattr("lapwing.model.linear.BLOCK", 7)
+        assert one.category_proba(documents).tobytes() == together.tobytes()
+        alone = np.vstack([one.category_proba(documents[[i]]) for i in range(50)])
+        assert alone.tobytes() == together.tobytes()
+        monkeypatch.undo()
+
+
+def test_kernel_and_plain_python_score_alike() -> None:
+    one = text_model(tokens="char")
+    texts = [*TEXTS, "", "नया 中 \ud800 👍", "unseen"]
+    plain, kernel = (one.category_proba(texts, method=method) for method in ("plain", "kernel"))
+    assert plain.tobytes() == kernel.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("documents", "says"),
+    [
+        (np.zeros((1, 3)), "2 features, the matrix 3"),
+        (sp.csr_matrix((4, 1)), "2 features, the matrix 1"),
+        (np.array([[np.nan, 0.0]]), "NaN"),
+        (sp.csr_matrix([[np.inf, 0.0]]), "NaN or infinite"),
+        ("one text", "put it in a list"),
+        (["a text"], "trained on vectors"),
+    ],
+)
+def test_documents_that_cannot_be_scored(documents: object, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        model([[1.0, 2.0]], [0.0], classes=("x",)).predict(documents)
+
+
+def test_models_that_do_not_hang_together() -> None:
+    good = model([[1.0, 2.0]], [0.0], classes=("a", "b"), exclusive=True)
+    for change in (
+        {"link": "cauchit"},
+        {"exclusive": False},
+        {"classes": ("a",)},
+        {"feature_names": ["f0"]},
+        {"intercepts": np.zeros(2)},
+        {"thresholds": np.zeros(0)},
+    ):
+        with pytest.raises(InputError, match="expected"):
+            replace(good, **change)
+
+
+def test_top_features_and_their_number() -> None:
+    one = model([[0.5, -2.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0]], [0.0, 0.0], classes=("x", "y"))
+    assert one.n_kept.tolist() == [3, 0]
+    assert one.top_features(0) == [("f1", -2.0), ("f0", 0.5), ("f3", 0.5)]
+    assert one.top_features(0, 1) == [("f1", -2.0)]
+    assert one.top_features(1) == []
+
+
+MODELS = {
+    "sets": text_model(),
+    "two": text_model(("no", "yes"), exclusive=True),
+    "many": text_model(("a", "b", "c"), exclusive=True),
+    "stems": text_model(stop_words=("the",), stemmer="porter", strip_html=True),
+    "characters": text_model(tokens="char"),
+    "raw": text_model(tf="raw", idf=False, cosine=False, min_df=2),
+}
+
+
+@pytest.mark.parametrize("one", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("text", [*TEXTS, "<b>Corn</b> the corns, WHEAT co\u00adrn &amp; new", "", "unseen"])
+def test_an_explanation_adds_up_to_the_score(one: LinearModel, text: str) -> None:
+    explained = one.explain(text)
+    scores = dict(zip(one.categories, one.scores([text])[0], strict=True))
+    proba = dict(zip(one.categories, one.category_proba([text])[0], strict=True))
+    predicted = one.predict([text])[0]
+    assert {c.category for c in explained.categories} == set(one.categories)
+    assert [c.probability for c in explained.categories] == sorted(proba.values(), reverse=True)
+    shown = strip_html(text) if one.weighting.settings.strip_html else text
+    assert explained.text == shown
+    for part in explained.categories:
+        total = part.intercept + sum(c.contribution for c in part.contributions)
+        assert total == pytest.approx(part.score, rel=1e-12, abs=1e-12)
+        assert part.score == scores[part.category]
+        assert part.probability == proba[part.category]
+        assert part.chosen == (part.category in predicted if not one.exclusive else part.category == predicted)
+        sizes = [abs(c.contribution) for c in part.contributions]
+        assert sizes == sorted(sizes, reverse=True)
+        for c in part.contributions:
+            assert c.contribution == c.value * c.weight != 0.0
+            assert c.spans
+            assert list(c.spans) == sorted(c.spans)
+
+
+def test_spans_lead_to_the_words() -> None:
+    explained = MODELS["stems"].explain("<b>Corn</b> wheats, corns; CO\u00adRN the corny", ["grain"])
+    (grain,) = explained.categories
+    words = {c.feature: [explained.text[a:b] for a, b in c.spans] for c in grain.contributions}
+    assert words["corn"] == ["Corn", "corns", "CO\u00adRN"]
+    assert words["wheat"] == ["wheats"]
+    assert "the" not in words
+    corn = next(c for c in grain.contributions if c.feature == "corn")
+    assert corn.weight == dict(MODELS["stems"].top_features(0))["corn"]
+
+
+def test_categories_can_be_chosen() -> None:
+    explained = MODELS["sets"].explain(TEXTS[0], [7, "grain"])
+    assert {c.category for c in explained.categories} == {7, "grain"}
+    with pytest.raises(InputError, match=r"no category 'wine'; it has 'grain', 'énergie', 7"):
+        MODELS["sets"].explain(TEXTS[0], ["grain", "wine"])
+
+
+def test_a_model_of_vectors_explains_no_text() -> None:
+    with pytest.raises(InputError, match="trained on vectors"):
+        model([[1.0, 2.0]], [0.0], classes=("x",)).explain("text")

@@ -1,0 +1,70 @@
+"""Reuters-21578, from the archive to the figures of GLM07, through the command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing
+
+Real = Callable[[str], Path]
+
+
+def command(*arguments: object) -> Any:
+    line = [sys.executable, "-m", "lapwing", *map(str, arguments), "--json"]
+    return json.loads(subprocess.run(line, check=True, capture_output=True).stdout)
+
+
+@pytest.fixture(scope="session")
+def archive(real: Real) -> Path:
+    return real("reuters21578.tar.xz")
+
+
+@pytest.fixture(scope="session")
+def trained(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """What `lapwing train` said, and the model it wrote."""
+    path = tmp_path_factory.mktemp("reuters") / "reuters.lapwing"
+    return command("train", archive, "-o", path), path
+
+
+@pytest.fixture(scope="session")
+def evaluated(archive: Path, trained: tuple[dict[str, Any], Path]) -> dict[str, Any]:
+    told: dict[str, Any] = command("evaluate", trained[1], archive)
+    return told
+
+
+def test_training(trained: tuple[dict[str, Any], Path]) -> None:
+    said, _ = trained
+    assert said["documents"] == 9_603
+    assert said["converged"] is True
+    assert 0.0 <= said["largest_relative_gap"] <= 1e-4
+
+
+def test_evaluation(evaluated: dict[str, Any]) -> None:
+    assert evaluated["documents"] == 3_299
+    assert evaluated["categories_averaged"] == 90
+    assert 0.49 <= evaluated["averages"]["macro"]["f1"] <= 0.53
+    positives = {row["category"]: row["tp"] + row["fn"] for row in evaluated["categories"]}
+    assert positives["earn"] == 1_087
+    assert positives["acq"] == 719
+
+
+def test_weights_are_sparse_and_certified(trained: tuple[dict[str, Any], Path]) -> None:
+    model = lapwing.load(trained[1])
+    assert np.all(model.fits.gap <= 1e-4 * model.fits.objective)
+    assert model.fits.positives[model.classes.index("earn")] == 2_877
+    assert model.fits.positives[model.classes.index("corn")] == 181
+    assert 800 <= model.n_kept.max() <= 950
+
+
+def test_the_words_of_a_category_are_its_own(trained: tuple[dict[str, Any], Path]) -> None:
+    model = lapwing.load(trained[1])
+    for category in ("wheat", "zinc", "sugar", "trade"):
+        assert model.top_features(model.classes.index(category), 1)[0][0] == category
