@@ -19,6 +19,7 @@ __all__ = [
     "LogTfidfVectorizer",
     "MAPClassifier",
     "TextClassifier",
+    "Utility",
     "__version__",
     "certify",
     "corpus",
@@ -32,6 +33,7 @@ _HOMES = {
     "LogTfidfVectorizer": "lapwing.estimators",
     "MAPClassifier": "lapwing.estimators",
     "TextClassifier": "lapwing.estimators",
+    "Utility": "lapwing.selection",
     "certify": "lapwing.model",
     "load": "lapwing.model",
     "train": "lapwing.training",
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from lapwing import corpus, errors, priors
     from lapwing.estimators import LogTfidfVectorizer, MAPClassifier, TextClassifier
     from lapwing.model import certify, load
+    from lapwing.selection import Utility
     from lapwing.training import train
 
 

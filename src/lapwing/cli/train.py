@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from lapwing.model import LinearModel
 
 
-def _variance(value: str) -> str | float:
+def _number_or_name(value: str) -> str | float:
     try:
         return float(value)
     except ValueError:
         return value
+
+
+def _numbers(value: str | None) -> tuple[float, ...] | None:
+    try:
+        return None if value is None else tuple(float(part) for part in value.split(","))
+    except ValueError:
+        raise SettingsError(f"--cv-variances must be numbers with commas between them, got {value!r}") from None
 
 
 def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:
@@ -55,14 +62,45 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option(
     "--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True
 )
-@click.option("--variance", default="norm", show_default=True, help="Prior variance: norm, or a number.")
+@click.option(
+    "--variance",
+    default="norm",
+    show_default=True,
+    help="Prior variance: norm (from the data), cv (over a grid), auto (searched), or a number.",
+)
+@click.option("--cv-variances", help="The grid for --variance cv: numbers with commas between them.")
+@click.option("--cv-folds", type=click.IntRange(min=2), default=10, show_default=True)
+@click.option(
+    "--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds that take a turn."
+)
+@click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
+@click.option("--solver", type=click.Choice(["auto", "clg"]), default="auto", show_default=True)
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
 @click.option(
     "--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight."
 )
 @click.option(
-    "--threshold", type=float, help="Probability above which a document is in a category  [default: 0.5]"
+    "--threshold",
+    default="default",
+    help="A probability, or tuned: error, f1, ber, t11u, t13u, expected_f1  [default: 0.5]",
 )
+@click.option(
+    "--threshold-data",
+    type=click.Choice(["train", "cv"]),
+    default="train",
+    show_default=True,
+    help="Tune on training scores or on held-out ones.",
+)
+@click.option("--select-features", type=click.IntRange(min=1), help="Keep so many features per category.")
+@click.option(
+    "--feature-score",
+    type=click.Choice(["bns", "chi2", "pearson", "yule"]),
+    default="bns",
+    show_default=True,
+    help="What --select-features ranks by.",
+)
+@click.option("--standardize", is_flag=True, help="Centre and scale every feature.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
 @click.option("--tol", type=float, default=1e-4, show_default=True, help="Bound on the relative duality gap.")
 @click.option(
     "--max-iter", type=click.IntRange(min=1), default=500, show_default=True, help="Most rounds of a fit."
@@ -153,6 +191,7 @@ def _print(summary: dict[str, Any]) -> None:
 
 
 def _settings(options: dict[str, Any]) -> Any:
+    from lapwing.selection.variance import CrossValidation
     from lapwing.text import TextSettings
     from lapwing.training import TrainSettings
 
@@ -161,9 +200,15 @@ def _settings(options: dict[str, Any]) -> Any:
         stop_words=_stop_words(options["stop_words"]), stemmer=options["stemmer"], tf=options["tf"],
         idf=options["idf"], cosine=options["cosine"], min_df=options["min_df"],
     )  # fmt: skip
+    plan = CrossValidation(
+        variances=_numbers(options["cv_variances"]), folds=options["cv_folds"], runs=options["cv_runs"],
+        one_se=options["one_se"],
+    )  # fmt: skip
     return TrainSettings(
-        text=text, prior=options["prior"], variance=_variance(options["variance"]),
-        intercept_variance=options["intercept_variance"], class_weight=options["class_weight"],
-        threshold="default" if options["threshold"] is None else options["threshold"],
-        tol=options["tol"], max_iter=options["max_iter"], n_jobs=options["jobs"],
+        text=text, prior=options["prior"], variance=_number_or_name(options["variance"]), cv=plan,
+        intercept_variance=options["intercept_variance"], solver=options["solver"],
+        class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
+        threshold_data=options["threshold_data"], select_features=options["select_features"],
+        feature_score=options["feature_score"], standardize=options["standardize"], tol=options["tol"],
+        max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"],
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,9 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.model import LinearModel, save
 from lapwing.model.objective import sigmoid
-from lapwing.training import TrainSettings, train
+from lapwing.selection.variance import CrossValidation
+from lapwing.text import TextSettings
+from lapwing.training import TrainSettings, train_with_curves
 
 
 class LinearModelClassifier(ClassifierMixin, BaseEstimator):
@@ -27,8 +30,23 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     model_: LinearModel
     _takes_label_lists = False  # whether a list of lists means labels, not an indicator matrix
 
-    def _train(self, corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] | None) -> None:
-        self.model_ = model = train(corpus, settings, classes=classes)
+    def _settings(self) -> TrainSettings:
+        """The parameters as settings: those of the text stage and of cross-validation have a value of their own."""
+        params = self.get_params(deep=False)
+        text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
+        grid = params.pop("cv_variances")
+        plan = CrossValidation(
+            variances=None if grid is None else tuple(float(v) for v in grid),
+            folds=params.pop("cv_folds"),
+            runs=params.pop("cv_runs"),
+            one_se=params.pop("one_se"),
+        )
+        return TrainSettings(text=TextSettings(**text), cv=plan, **params)
+
+    def _train(self, corpus: Corpus, classes: Sequence[Hashable] | None) -> None:
+        model, fits = train_with_curves(corpus, self._settings(), classes=classes)
+        self.model_ = model
+        self.variance_curves_ = [one.curve for one in fits]
         self.classes_ = _label_array(model.classes)
         self.coef_ = model.weights
         self.intercept_ = model.intercepts

@@ -14,7 +14,7 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.model.priors import Prior
-from lapwing.training import TrainSettings
+from lapwing.selection import Utility
 
 
 class MAPClassifier(LinearModelClassifier):
@@ -23,17 +23,27 @@ class MAPClassifier(LinearModelClassifier):
     Parameters
     ----------
     prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", or an object of `lapwing.priors`
-    variance : "norm" (from the data, GLM07 Eq. 29), a number, or one number per category
-    threshold : "default" (probability ½) or a probability above which a document is put in a category
+    variance : "norm" (from the data, GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a
+        number, or one number per category
+    cv_variances, cv_folds, cv_runs, one_se : how "cv" and "auto" compare variances; GLM07's grid, 10 folds of
+        which 2 take a turn, and optionally the strongest prior within one standard error of the best
+    solver : "auto" (Newton, certified) or "clg" (GLM07's algorithm and stopping rule, for which tol counts)
+    threshold : "default" (probability ½), a probability, or tuned per category: "error", "f1", "ber", "t11u",
+        "t13u", a `lapwing.Utility`; "expected_f1" decides each batch as a whole
+    threshold_data : tune on "train" scores, or on held-out ones, "cv"
     class_weight : None, "balanced", or a mapping of label to factor
+    select_features : keep this many features per category before the fit, by feature_score: "bns", "chi2",
+        "pearson", "yule"
     intercept_variance : None for the same prior as the coefficients', a number, or `np.inf`
+    standardize : centre and scale every feature, without ever making the matrix dense
     tol : bound on the duality gap, relative to the objective at the solution
     n_jobs : threads over categories; results do not depend on it
 
     Attributes
     ----------
     coef_ : CSR, one row per category (one only for two classes); intercept_, variance_, objective_,
-    dual_gap_, kkt_, converged_, thresholds_ : one entry per row; classes_; model_ : the `LinearModel`
+    dual_gap_, kkt_, converged_, thresholds_ : one entry per row; classes_; model_ : the `LinearModel`;
+    variance_curves_ : held-out log-likelihoods per category where variances were compared
 
     Examples
     --------
@@ -51,21 +61,41 @@ class MAPClassifier(LinearModelClassifier):
         prior: str | Prior = "laplace",
         *,
         variance: str | float | Sequence[float] = "norm",
-        threshold: str | float = "default",
+        cv_variances: Sequence[float] | None = None,
+        cv_folds: int = 10,
+        cv_runs: int = 2,
+        one_se: bool = False,
+        solver: str = "auto",
+        threshold: str | float | Utility = "default",
+        threshold_data: str = "train",
         class_weight: str | Mapping[Hashable, float] | None = None,
+        select_features: int | None = None,
+        feature_score: str = "bns",
         intercept_variance: float | None = None,
+        standardize: bool = False,
         tol: float = 1e-4,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        random_state: int | None = 0,
     ) -> None:
         self.prior = prior
         self.variance = variance
+        self.cv_variances = cv_variances
+        self.cv_folds = cv_folds
+        self.cv_runs = cv_runs
+        self.one_se = one_se
+        self.solver = solver
         self.threshold = threshold
+        self.threshold_data = threshold_data
         self.class_weight = class_weight
+        self.select_features = select_features
+        self.feature_score = feature_score
         self.intercept_variance = intercept_variance
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, feature_names: Sequence[str] | None = None
@@ -88,17 +118,7 @@ class MAPClassifier(LinearModelClassifier):
             weights=weights,
             feature_names=None if names is None else [str(name) for name in names],
         )
-        settings = TrainSettings(
-            prior=self.prior,
-            variance=self.variance,
-            threshold=self.threshold,
-            class_weight=self.class_weight,
-            intercept_variance=self.intercept_variance,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
-        self._train(corpus, settings, classes)
+        self._train(corpus, classes)
         return self
 
     def _inputs(self, X: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators.vectorizer import check_texts
 from lapwing.model import Explanation
 from lapwing.model.priors import Prior
-from lapwing.text import TextSettings
-from lapwing.training import TrainSettings
+from lapwing.selection import Utility
 
 
 class TextClassifier(LinearModelClassifier):
@@ -49,12 +47,22 @@ class TextClassifier(LinearModelClassifier):
         min_df: int = 1,
         prior: str | Prior = "laplace",
         variance: str | float | Sequence[float] = "norm",
-        threshold: str | float = "default",
+        cv_variances: Sequence[float] | None = None,
+        cv_folds: int = 10,
+        cv_runs: int = 2,
+        one_se: bool = False,
+        solver: str = "auto",
+        threshold: str | float | Utility = "default",
+        threshold_data: str = "train",
         class_weight: str | Mapping[Hashable, float] | None = None,
+        select_features: int | None = None,
+        feature_score: str = "bns",
         intercept_variance: float | None = None,
+        standardize: bool = False,
         tol: float = 1e-4,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        random_state: int | None = 0,
     ) -> None:
         self.tokens = tokens
         self.digits = digits
@@ -67,12 +75,22 @@ class TextClassifier(LinearModelClassifier):
         self.min_df = min_df
         self.prior = prior
         self.variance = variance
+        self.cv_variances = cv_variances
+        self.cv_folds = cv_folds
+        self.cv_runs = cv_runs
+        self.one_se = one_se
+        self.solver = solver
         self.threshold = threshold
+        self.threshold_data = threshold_data
         self.class_weight = class_weight
+        self.select_features = select_features
+        self.feature_score = feature_score
         self.intercept_variance = intercept_variance
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, texts: Sequence[str], y: Any, sample_weight: Any = None) -> TextClassifier:
         """Fit one classifier per category to texts and their labels `y`."""
@@ -88,9 +106,7 @@ class TextClassifier(LinearModelClassifier):
             split=[],
             weights=np.ones(len(texts)) if sample_weight is None else np.asarray(sample_weight, dtype=float),
         )
-        params = self.get_params(deep=False)
-        text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
-        self._train(corpus, TrainSettings(text=TextSettings(**text), **params), classes)
+        self._train(corpus, classes)
         return self
 
     def _inputs(self, X: Any) -> list[str]:

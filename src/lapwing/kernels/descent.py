@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import argmin, dual_objective, feasible_scale, loss_theta, penalty_at, violation
+from lapwing.kernels.loss import argmin, dual_objective, feasible_scale, loss_theta, penalty_at, scores, violation
 
 
 @kernel
@@ -19,9 +19,10 @@ def _objective(margin, weight, beta, mode, l1, l2):
 
 
 @kernel
-def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol, max_iter):
+def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta, tol, max_iter):
     """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
+    offset                  must be zero: this solver goes by stored entries
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
     y, weight               labels ±1 and document weights c
     mode … upper            the prior, d+1 entries each
@@ -39,11 +40,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
     theta = np.empty(n)
     curvature = np.empty(n)
     shift = np.empty(n)  # X δ, the change of the scores along the direction
-    score = np.full(n, beta[d])
-    for j in range(d):
-        if beta[j] != 0.0:
-            for k in range(indptr[j], indptr[j + 1]):
-                score[indices[k]] += data[k] * beta[j]
+    score = scores(indptr, indices, data, offset, beta, n)
     for i in range(n):
         margin[i] = y[i] * score[i]
     gradient = np.empty(d + 1)

@@ -45,6 +45,20 @@ def argmin(b, g, h, mode, l1, l2, lower, upper):
 
 
 @kernel
+def intercept_only(positive, negative, b, mode, l1, l2, lower, upper):
+    """argmin_b p ln(1+e^-b) + q ln(1+e^b) + penalty(b): where every other coefficient is zero."""
+    for _ in range(100):
+        theta = loss_theta(b)[1]
+        g = negative * (1.0 - theta) - positive * theta
+        h = max((positive + negative) * theta * (1.0 - theta), 0.05 * abs(g) + 1e-300)  # steps of 20 at most
+        best = argmin(b, g, h, mode, l1, l2, lower, upper)
+        if abs(best - b) <= 1e-6 * (1.0 + abs(b)):
+            return best
+        b = best
+    return b
+
+
+@kernel
 def violation(b, g, mode, l1, l2, lower, upper):
     """Distance of 0 from the subdifferential in one coordinate; g is the derivative of the loss."""
     away = b - mode
@@ -93,8 +107,11 @@ def dual_objective(theta, weight, z, scale, mode, l1, l2, lower, upper):
 
 
 @kernel
-def loss_gradient(indptr, indices, data, pull, out):
-    """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by columns."""
+def loss_gradient(indptr, indices, data, offset, pull, out):
+    """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by columns.
+
+    `offset` (d+1,) is added to every entry of a column, stored or not: centring without filling the matrix.
+    """
     for j in range(out.size - 1):
         total = 0.0
         for k in range(indptr[j], indptr[j + 1]):
@@ -104,21 +121,45 @@ def loss_gradient(indptr, indices, data, pull, out):
     for i in range(pull.size):
         total += pull[i]
     out[out.size - 1] = -total
+    for j in range(out.size - 1):
+        out[j] -= offset[j] * total
 
 
 @kernel
-def optimality(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta):
-    """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
+def scores(indptr, indices, data, offset, beta, n):
+    """(x_i + offset)·β + β_d of every document; X by columns."""
     d = beta.size - 1
-    score = np.full(y.size, beta[d])
+    shift = beta[d]
+    for j in range(d):
+        shift += offset[j] * beta[j]
+    out = np.full(n, shift)
     for j in range(d):
         if beta[j] != 0.0:
             for k in range(indptr[j], indptr[j + 1]):
-                score[indices[k]] += data[k] * beta[j]
+                out[indices[k]] += data[k] * beta[j]
+    return out
+
+
+@kernel
+def log_likelihood(indptr, indices, data, offset, y, weight, beta):
+    """Σ_i c_i ln p(y_i | x_i, β)"""
+    score = scores(indptr, indices, data, offset, beta, y.size)
+    total = 0.0
+    for i in range(y.size):
+        if weight[i] > 0.0:
+            total -= weight[i] * loss_theta(y[i] * score[i])[0]
+    return total
+
+
+@kernel
+def optimality(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta):
+    """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
+    d = beta.size - 1
+    score = scores(indptr, indices, data, offset, beta, y.size)
     for i in range(y.size):
         score[i] = weight[i] * y[i] * loss_theta(y[i] * score[i])[1]
     gradient = np.empty(d + 1)
-    loss_gradient(indptr, indices, data, score, gradient)
+    loss_gradient(indptr, indices, data, offset, score, gradient)
     kkt = kkt_bound = 0.0
     for j in range(d + 1):
         v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])

@@ -6,12 +6,13 @@ import numpy as np
 
 from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import (
-    argmin,
     dual_objective,
     feasible_scale,
+    intercept_only,
     loss_gradient,
     loss_theta,
     penalty_at,
+    scores,
     violation,
 )
 from lapwing.kernels.quadratic import solve
@@ -41,20 +42,6 @@ def _penalty(beta, mode, l1, l2, strength):
 
 
 @kernel
-def _intercept(positive, negative, b, mode, l1, l2, lower, upper):
-    """argmin_b p ln(1+e^-b) + q ln(1+e^b) + penalty(b): where every other coefficient is zero."""
-    for _ in range(100):
-        theta = loss_theta(b)[1]
-        g = negative * (1.0 - theta) - positive * theta
-        h = max((positive + negative) * theta * (1.0 - theta), 0.05 * abs(g) + 1e-300)  # steps of 20 at most
-        best = argmin(b, g, h, mode, l1, l2, lower, upper)
-        if abs(best - b) <= 1e-6 * (1.0 + abs(b)):
-            return best
-        b = best
-    return b
-
-
-@kernel
 def _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength):
     """Let go of features at their mode that are far from moving; returns how many stay."""
     kept = 0
@@ -72,7 +59,7 @@ def _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength)
 def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most):
     """Add the features that violate their optimality condition most, about `most` of them."""
     found = np.empty(inside.size, np.int32)
-    scores = np.empty(inside.size)
+    excess = np.empty(inside.size)
     count = 0
     top = 0.0
     for j in range(inside.size):
@@ -80,8 +67,8 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
             slope = strength * l1[j]
             v = violation(beta[j], gradient[j], mode[j], slope, strength * l2[j], lower[j], upper[j])
             if v > 1e-9 * slope:
-                found[count], scores[count] = j, v / (slope + 1e-300)
-                top = max(top, scores[count])
+                found[count], excess[count] = j, v / (slope + 1e-300)
+                top = max(top, excess[count])
                 count += 1
     cut = 0.0
     above = count
@@ -89,12 +76,12 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
         cut = max(2.0 * cut, top / 64.0)
         above = 0
         for k in range(count):
-            above += scores[k] > cut
+            above += excess[k] > cut
         if above == 0:
             cut *= 0.5
             break
     for k in range(count):
-        if scores[k] > cut:
+        if excess[k] > cut:
             working[m] = found[k]
             inside[found[k]] = True
             m += 1
@@ -160,10 +147,32 @@ def _model(pointer, column, value, y, weight, theta, margin, cautious, m, H, G):
 
 
 @kernel
-def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest):
+def _add_offsets(offset, chosen, d, H, G):
+    """The model for columns x_a + o_a, from that for x_a and the constant feature, one of the set."""
+    m = chosen.size
+    constant = 0
+    centred = False
+    for a in range(m):
+        if chosen[a] == d:
+            constant = a
+        centred = centred or offset[chosen[a]] != 0.0
+    if not centred:
+        return
+    sums = H[constant, :m].copy()
+    for a in range(m):
+        o = offset[chosen[a]]
+        G[a] += o * G[constant]
+        for b in range(m):
+            other = offset[chosen[b]]
+            H[a, b] += o * sums[b] + other * sums[a] + o * other * sums[constant]
+
+
+@kernel
+def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest):
     """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
+    offset                  (d+1,) added to every entry of a column
     y, weight               labels ±1 and document weights c
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
@@ -193,12 +202,8 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
         for i in range(n):
             positive += weight[i] * (y[i] > 0.0)
             negative += weight[i] * (y[i] < 0.0)
-        beta[d] = _intercept(positive, negative, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
-    score = np.full(n, beta[d])
-    for j in range(d):
-        if beta[j] != 0.0:
-            for k in range(indptr[j], indptr[j + 1]):
-                score[indices[k]] += data[k] * beta[j]
+        beta[d] = intercept_only(positive, negative, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
+    score = scores(indptr, indices, data, offset, beta, n)
     margin = y * score
     theta = np.empty(n)
     best_theta = np.empty(n)
@@ -211,7 +216,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
         best_theta[i] = theta[i]
-    loss_gradient(indptr, indices, data, pull, gradient)
+    loss_gradient(indptr, indices, data, offset, pull, gradient)
     strength = 1.0
     for j in range(d):
         if l1[j] > 0.0 and beta[j] == mode[j]:
@@ -258,6 +263,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
         while rounds < max_rounds:
             rounds += 1
             _model(pointer, column, value, y, weight, theta, margin, cautious, m, H, G)
+            _add_offsets(offset, chosen, d, H, G)
             for a in range(m):
                 b[a] = beta[working[a]]
             before = G.copy()
@@ -268,8 +274,11 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
                 promise += before[a] * (b[a] - beta[j])
                 promise += penalty_at(b[a], w_mode[a], w_l1[a], w_l2[a])
                 promise -= penalty_at(beta[j], w_mode[a], w_l1[a], w_l2[a])
+            common = 0.0  # what centring adds to every score
+            for a in range(m):
+                common += offset[working[a]] * (b[a] - beta[working[a]])
             for i in range(n):
-                move = 0.0
+                move = common
                 for p in range(pointer[i], pointer[i + 1]):
                     a = column[p]
                     move += value[p] * (b[a] - beta[working[a]])
@@ -317,7 +326,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
         # Price every feature at the dual point, and measure the gap.
         for i in range(n):
             pull[i] = weight[i] * y[i] * (theta[i] if stalled or flat else linear_theta[i])
-        loss_gradient(indptr, indices, data, pull, gradient)
+        loss_gradient(indptr, indices, data, offset, pull, gradient)
         if strength > 1.0 and fell <= LOOSE * objective:
             strength = max(1.0, RELAX * strength)
             continue

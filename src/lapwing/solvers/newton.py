@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.errors import InputError
 from lapwing.model.objective import PriorArrays
 from lapwing.model.result import FitResult
 
@@ -25,29 +26,54 @@ class Problem:
     that weights of sum B can cost, and l2 (B/k)²/2 · k = (l2/k) B²/2.
     """
 
-    def __init__(self, X: sp.csr_matrix) -> None:
-        self.group = identical_columns(X.tocsc())  # feature → column
+    def __init__(self, X: sp.csr_matrix, standardize_by: np.ndarray | None = None, *, merge: bool = True) -> None:
+        self.group = identical_columns(X.tocsc()) if merge else np.arange(X.shape[1])  # feature → column
         first = np.unique(self.group, return_index=True)[1]
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
         merged = X if len(first) == X.shape[1] else X[:, first]
-        self.by_row = _int32(merged)
-        self.by_column = _int32(merged.tocsc())
+        self.offset, self.scale = np.zeros(len(first) + 1), np.ones(len(first) + 1)
+        if standardize_by is not None:
+            mean, sd = moments(merged, standardize_by)
+            self.offset[:-1], self.scale[:-1] = -mean / sd, sd
+            merged = sp.csr_matrix(merged @ sp.diags_array(1.0 / sd))
+        self.by_row = (*_int32(merged), self.offset)
+        self.by_column = (*_int32(merged.tocsc()), self.offset)
         self.members = np.append(first, X.shape[1])
+        self.n_documents = X.shape[0]
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """x_i·β + intercept of every document, from weights of features."""
+        from lapwing.kernels.loss import scores
+
+        return scores(*self.by_column, self.gather(weights), self.n_documents)  # type: ignore[no-any-return]
 
     def merge(self, prior: PriorArrays) -> PriorArrays:
         """The prior of the columns; features that are alike must have the same one."""
+        for array in prior:
+            if not np.array_equal(array[:-1], array[self.members[:-1]][self.group]):
+                raise InputError("identical columns have different priors; make the problem with merge=False")
         mode, l1, l2, lower, upper = (array[self.members] for array in prior)
         return PriorArrays(mode * self.alike, l1, l2 / self.alike, lower * self.alike, upper * self.alike)
 
     def spread(self, beta: np.ndarray) -> np.ndarray:
-        """Weights of columns to weights of features."""
-        return np.append((beta[:-1] / self.alike[:-1])[self.group], beta[-1])
+        """Weights of columns to weights of raw features: x·(β/sd) + intercept - mean·(β/sd)."""
+        raw = beta / self.scale
+        return np.append((raw[:-1] / self.alike[:-1])[self.group], beta[-1] + self.offset @ beta)
 
     def gather(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of features to weights of columns."""
-        return np.append(
-            np.bincount(self.group, weights=weights[:-1], minlength=len(self.members) - 1), weights[-1]
-        )
+        """Weights of raw features to weights of columns."""
+        summed = np.bincount(self.group, weights=weights[:-1], minlength=len(self.members) - 1)
+        beta = np.append(summed, 0.0) * self.scale
+        beta[-1] = weights[-1] - self.offset @ beta
+        return beta
+
+
+def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and population standard deviation of every column; 1 in place of a deviation of 0."""
+    share = weight / weight.sum()
+    mean = np.asarray(X.T @ share).ravel()
+    variance = np.asarray(X.multiply(X).T @ share).ravel() - mean * mean
+    return mean, np.sqrt(np.where(variance > 1e-14 * mean * mean, variance, 1.0))
 
 
 def identical_columns(X: sp.csc_matrix) -> np.ndarray:
@@ -81,20 +107,34 @@ def fit(
     start: np.ndarray | None = None,
 ) -> FitResult:
     """Minimise the objective of model/objective.py over one category."""
-    from lapwing.kernels import descent, newton, ridge
     from lapwing.kernels.loss import optimality
 
-    beta = np.clip(prior.mode, prior.lower, prior.upper) if start is None else start
-    beta = problem.gather(beta)
+    beta = problem.gather(np.clip(prior.mode, prior.lower, prior.upper) if start is None else start)
     arrays = problem.merge(prior)
-    smooth = not prior.l1.any() and np.isinf(prior.lower).all() and np.isinf(prior.upper).all()
-    if smooth:
-        found = ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)
-    else:
-        found = newton.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter, WIDEST)
-        if not found[4]:
-            found = descent.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter)
-    objective, gap, _, rounds, converged, theta = found
+    objective, gap, _, rounds, converged, theta = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter)
     kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, *arrays, beta)
     weights = problem.spread(beta)
     return FitResult(weights, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)
+
+
+def minimise(
+    problem: Problem,
+    y: np.ndarray,
+    sample_weight: np.ndarray,
+    arrays: PriorArrays,
+    beta: np.ndarray,
+    tol: float,
+    max_iter: int,
+) -> tuple[float, float, float, int, bool, np.ndarray]:
+    """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `problem.merge`.
+
+    Returns (objective, gap, kkt_bound, rounds, converged, dual point).
+    """
+    from lapwing.kernels import descent, newton, ridge
+
+    if not arrays.l1.any() and np.isinf(arrays.lower).all() and np.isinf(arrays.upper).all():
+        return ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)  # type: ignore[no-any-return]
+    found = newton.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter, WIDEST)
+    if not found[4] and not problem.offset.any():
+        found = descent.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter)
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,152 @@
+"""One category from labels to weights and threshold: features, variance, fit, cut-off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError, SettingsError
+from lapwing.model.priors import Prior, as_prior, norm_variance
+from lapwing.model.result import FitResult
+from lapwing.selection import SCORES, top_features, tune
+from lapwing.selection.variance import VarianceCurve, choose_variance, deal_folds
+from lapwing.solvers import clg, newton
+from lapwing.training.settings import TrainSettings
+from lapwing.training.targets import Targets, class_weights
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryFit:
+    """What one category came to; `weights` (d+1,) over all features, intercept last."""
+
+    weights: np.ndarray
+    fit: FitResult
+    threshold: float
+    curve: VarianceCurve | None
+
+
+class Categories:
+    """All categories of a corpus against one matrix."""
+
+    def __init__(self, X: sp.csr_matrix, told: Targets, weights: np.ndarray, settings: TrainSettings) -> None:
+        self.X, self.told, self.weights, self.settings = X, told, weights, settings
+        self.prior: Prior = as_prior(settings.prior)
+        self.factor: Callable[[int, np.ndarray], np.ndarray | float] = class_weights(
+            told, weights, settings.class_weight
+        )
+        self.seeds = np.random.SeedSequence(settings.random_state).spawn(len(told.fitted))
+        self.given = None
+        if not isinstance(settings.variance, str):
+            self.given = np.asarray(settings.variance, dtype=np.float64).ravel()
+            if self.given.size not in (1, len(told.fitted)):
+                raise SettingsError(
+                    f"variance must be one number or one for each of {len(told.fitted)} categories, "
+                    f"got {self.given.size}"
+                )
+            self.given = np.broadcast_to(self.given, len(told.fitted))
+
+    @cached_property
+    def problem(self) -> newton.Problem:
+        return self._problem(self.X)
+
+    def _problem(self, X: sp.csr_matrix) -> newton.Problem:
+        return newton.Problem(X, self.weights if self.settings.standardize else None)
+
+    @cached_property
+    def norm_variance(self) -> float:
+        return self._default_variance(self.X)
+
+    def _default_variance(self, X: sp.csr_matrix) -> float:
+        """GLM07 Eq. 29; standardised features have a mean squared norm of their number, and BBR takes v = d."""
+        return X.shape[1] + 1.0 if self.settings.standardize else norm_variance(X, self.weights)
+
+    def __len__(self) -> int:
+        return len(self.told.fitted)
+
+    def fit(self, row: int) -> CategoryFit:
+        """Category by row of the model."""
+        column = self.told.fitted[row]
+        y = self.told.signs(column)
+        weight = np.asarray(self.weights * self.factor(column, y), dtype=np.float64)
+        self._check_intercept(column, y, weight)
+        features = self._features(y, weight)
+        if features is None:
+            problem, default = self.problem, self.norm_variance
+        else:
+            reduced = self.X[:, features]
+            problem, default = self._problem(reduced), self._default_variance(reduced)
+        curve = self._curve(row, problem, y, weight, default)
+        variance = curve.chosen if curve is not None else default if self.given is None else float(self.given[row])
+        result = self._solve(problem, y, weight, variance)
+        threshold = self._threshold(row, problem, y, weight, result)
+        weights = result.weights
+        if features is not None:
+            weights = np.zeros(self.X.shape[1] + 1)
+            weights[np.append(features, self.X.shape[1])] = result.weights
+        return CategoryFit(weights, result, threshold, curve)
+
+    def _check_intercept(self, column: int, y: np.ndarray, weight: np.ndarray) -> None:
+        if self.settings.intercept_variance != np.inf:
+            return
+        sides = np.unique(y[weight > 0])
+        if len(sides) < 2:
+            raise InputError(
+                f"class {self.told.classes[column]!r} has all documents or none, and an intercept of infinite "
+                "variance then has no finite estimate; give intercept_variance a number"
+            )
+
+    def _features(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """The columns kept before the fit; None for all."""
+        if self.settings.select_features is None:
+            return None
+        scores = SCORES[self.settings.feature_score](self.X, y, sample_weight=weight)
+        return top_features(scores, self.settings.select_features)
+
+    def _curve(
+        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, default: float
+    ) -> VarianceCurve | None:
+        settings = self.settings
+        if settings.variance not in ("cv", "auto"):
+            return None
+        return choose_variance(
+            problem, y, weight, self.prior, settings.cv, method=str(settings.variance), start=default,
+            seed=self.seeds[row], intercept_variance=settings.intercept_variance, tol=settings.tol,
+            max_iter=settings.max_iter,
+        )  # fmt: skip
+
+    def _solve(self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
+        settings = self.settings
+        prior = self.prior.compile(variance, len(problem.group), settings.intercept_variance)
+        solve = clg.fit if settings.solver == "clg" else newton.fit
+        return solve(problem, y, weight, prior, variance=variance, tol=settings.tol, max_iter=settings.max_iter)
+
+    def _threshold(
+        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult
+    ) -> float:
+        if not np.any(y[weight > 0] > 0):
+            return float("inf")  # GLM07 section 5.2.2: without a positive document, say "no"
+        fixed = self.settings.fixed_threshold
+        if fixed is not None:
+            return fixed
+        if self.settings.threshold_data == "train":
+            scores = problem.scores(result.weights)
+        else:
+            scores = self._held_out_scores(row, problem, y, weight, result.variance)
+        return tune(self.settings.threshold, scores, y, sample_weight=weight)
+
+    def _held_out_scores(
+        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float
+    ) -> np.ndarray:
+        """Every document's score from a fit that did not see it."""
+        fold = deal_folds(y, self.settings.cv.folds, self.seeds[row])
+        scores = np.empty(len(y))
+        for k in range(self.settings.cv.folds):
+            out = fold == k
+            if out.any():
+                fit = self._solve(problem, y, np.where(out, 0.0, weight), variance)
+                scores[out] = problem.scores(fit.weights)[out]
+        return scores

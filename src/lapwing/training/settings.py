@@ -1,0 +1,102 @@
+"""Everything that decides a model besides the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lapwing.errors import SettingsError
+from lapwing.model.priors import Prior, as_prior, check_variance
+from lapwing.selection import RULES, SCORES, Utility
+
+from lapwing.selection.variance import CrossValidation
+from lapwing.text import TextSettings
+
+VARIANCES = ("norm", "cv", "auto")
+SOLVERS = ("auto", "clg")
+THRESHOLD_DATA = ("train", "cv")
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """All that decides a model besides the corpus.
+
+    variance            "norm" (GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a number,
+                        or one number per category
+    cv                  folds, runs, grid and rule of cross-validation
+    intercept_variance  None: the same prior as the other coefficients; np.inf: none at all
+    solver              "auto": certified Newton; "clg": GLM07's algorithm, with its own stopping rule
+    class_weight        None, "balanced", or label → factor
+    threshold           "default" (probability ½), a probability, "error", "f1", "ber", "t11u", "t13u", a
+                        `Utility`, or "expected_f1" (decided anew for every batch)
+    threshold_data      tune on the scores of the training documents, or on "cv", held-out ones
+    select_features     keep this many features per category before the fit, by `feature_score`
+    standardize         centre and scale every feature; the weights reported are those of the raw features
+    tol                 bound on the duality gap, relative to the objective
+    """
+
+    text: TextSettings = field(default_factory=TextSettings)
+    prior: str | Prior = "laplace"
+    variance: str | float | Sequence[float] = "norm"
+    cv: CrossValidation = field(default_factory=CrossValidation)
+    intercept_variance: float | None = None
+    solver: str = "auto"
+    class_weight: str | Mapping[Hashable, float] | None = None
+    threshold: str | float | Utility = "default"
+    threshold_data: str = "train"
+    select_features: int | None = None
+    feature_score: str = "bns"
+    standardize: bool = False
+    tol: float = 1e-4
+    max_iter: int = 500
+    n_jobs: int | None = 1
+    random_state: int | None = 0
+
+    def __post_init__(self) -> None:
+        as_prior(self.prior)
+        if isinstance(self.variance, str):
+            if self.variance not in VARIANCES:
+                raise SettingsError(
+                    f"variance must be one of {', '.join(VARIANCES)}, a number or one per category, "
+                    f"got {self.variance!r}"
+                )
+        else:
+            for value in np.ravel(self.variance):
+                check_variance(value.item())
+        if not 0.0 < self.tol < 1.0:
+            raise SettingsError(f"tol must be between 0 and 1, got {self.tol!r}")
+        if isinstance(self.max_iter, bool) or self.max_iter < 1:
+            raise SettingsError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
+            raise SettingsError(f'class_weight must be None, "balanced" or a mapping, got {self.class_weight!r}')
+        for name, choices in (
+            ("solver", SOLVERS),
+            ("threshold_data", THRESHOLD_DATA),
+            ("feature_score", tuple(SCORES)),
+        ):
+            if getattr(self, name) not in choices:
+                raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        if self.select_features is not None and self.select_features < 1:
+            raise SettingsError(f"select_features must be 1 or more, got {self.select_features!r}")
+        self._check_threshold()
+
+    def _check_threshold(self) -> None:
+        rules = ("default", "expected_f1", *RULES)
+        if isinstance(self.threshold, Utility) or self.threshold in rules:
+            return
+        if isinstance(self.threshold, str) or not 0.0 < self.threshold < 1.0:
+            raise SettingsError(
+                f"threshold must be one of {', '.join(rules)}, a Utility, or a probability between 0 and 1, "
+                f"got {self.threshold!r}"
+            )
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        """The threshold on the scale of linear scores where it does not depend on the data."""
+        if isinstance(self.threshold, str):
+            return 0.0 if self.threshold in ("default", "expected_f1") else None
+        if isinstance(self.threshold, Utility):
+            return None
+        return float(np.log(self.threshold) - np.log1p(-self.threshold))

@@ -1,0 +1,110 @@
+"""Labels as ±1, document weights, and checks of what comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError, SettingsError
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Label sets as a 0/1 matrix: (n, classes) CSC, and the rows of the model that are fitted."""
+
+    classes: tuple[Hashable, ...]
+    exclusive: bool
+    member: sp.csc_matrix
+
+    @property
+    def fitted(self) -> range:
+        """The columns that get a classifier: the second of two exclusive classes speaks for both."""
+        both = self.exclusive and len(self.classes) == 2
+        return range(1, 2) if both else range(len(self.classes))
+
+    def signs(self, column: int) -> np.ndarray:
+        """Labels ±1 of one class."""
+        y = np.full(self.member.shape[0], -1.0)
+        start, end = self.member.indptr[column : column + 2]
+        y[self.member.indices[start:end]] = 1.0
+        return y
+
+
+def targets(
+    labels: Sequence[tuple[Hashable, ...]], exclusive: bool, classes: Sequence[Hashable] | None = None
+) -> Targets:
+    """Label sets to a membership matrix; `classes` fixes which there are, and their order."""
+    if classes is None:
+        found = {label for row in labels for label in row}
+        try:
+            classes = sorted(found)  # type: ignore[type-var]
+        except TypeError:  # labels of several types have no order of their own
+            classes = sorted(found, key=lambda label: (type(label).__name__, str(label)))
+    if exclusive and len(classes) < 2:
+        raise InputError(
+            f"training needs documents of at least two classes, got {len(classes)} class"
+            + (f" ({classes[0]!r})" if len(classes) else "es")
+        )
+    if not len(classes):
+        raise InputError("training needs labelled documents, and none of these has a label")
+    number = {label: k for k, label in enumerate(classes)}
+    rows = np.repeat(np.arange(len(labels)), [len(row) for row in labels])
+    columns = np.fromiter((number[label] for row in labels for label in row), dtype=np.int64, count=len(rows))
+    member = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))
+    return Targets(tuple(classes), exclusive, member)
+
+
+def check_matrix(X: sp.csr_matrix) -> sp.csr_matrix:
+    """float64, int32 indices, sorted, finite."""
+    matrix = sp.csr_matrix(X, dtype=np.float64)
+    if not np.isfinite(matrix.data).all():
+        raise InputError("the matrix holds NaN or infinite values; remove those rows or fill them first")
+    if matrix.nnz > np.iinfo(np.int32).max:
+        raise InputError(f"the matrix has {matrix.nnz} entries, more than the {np.iinfo(np.int32).max} that fit")
+    matrix.sum_duplicates()
+    return matrix
+
+
+def check_weights(weights: np.ndarray | None, n: int) -> np.ndarray:
+    if weights is None:
+        return np.ones(n)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"expected one weight for each of {n} documents, got shape {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError("document weights must be finite and not negative, and not all zero")
+    return weights
+
+
+def class_weights(
+    told: Targets, weights: np.ndarray, class_weight: str | Mapping[Hashable, float] | None
+) -> Callable[[int, np.ndarray], np.ndarray | float]:
+    """A document's factor in the problem of one category.
+
+    Exclusive classes: that of the document's class. Label sets: that of the category for its positives;
+    "balanced" gives both sides of every problem the same total.
+    """
+    if class_weight is None:
+        return lambda column, y: 1.0
+    if not isinstance(class_weight, str):
+        if unknown := [label for label in class_weight if label not in told.classes]:
+            raise SettingsError(f"class_weight names {unknown[0]!r}, which is no class of the training data")
+        if any(not np.isfinite(w) or w < 0 for w in class_weight.values()):
+            raise SettingsError("class_weight must be finite and not negative")
+    n = float(weights.sum())
+    counts = weights @ told.member  # documents of each class, by weight
+    if told.exclusive:
+        if isinstance(class_weight, str):
+            factors = n / (np.count_nonzero(counts) * np.where(counts > 0.0, counts, 1.0))
+        else:
+            factors = np.array([class_weight.get(label, 1.0) for label in told.classes])
+        of_document = told.member @ factors
+        return lambda column, y: of_document
+    if isinstance(class_weight, str):
+        return lambda column, y: np.where(
+            y > 0, n / (2.0 * (counts[column] or 1.0)), n / (2.0 * ((n - counts[column]) or 1.0))
+        )
+    return lambda column, y: np.where(y > 0, class_weight.get(told.classes[column], 1.0), 1.0)
