@@ -21,6 +21,7 @@ PUBLIC = {
         "LogTfidfVectorizer",
         "MAPClassifier",
         "TextClassifier",
+        "Utility",
         "__version__",
         "certify",
         "corpus",

@@ -19,12 +19,16 @@ class Run(NamedTuple):
     prior: priors.Prior
     variance: str | float
     log_posterior: float
+    options: dict[str, Any] = {}
 
 
 RUNS = {
     "laplace_v1": Run(priors.Laplace(), 1.0, -198.402097144),
     "gauss_v05": Run(priors.Gaussian(), 0.5, -202.50905288),
     "laplace_norm": Run(priors.Laplace(), "norm", -201.631421351),
+    "laplace_t_f1": Run(priors.Laplace(), 1.0, -198.402097144, {"threshold": "f1"}),
+    # The posterior of the problem solved; BBR prints that of the coefficients carried back.
+    "laplace_std": Run(priors.Laplace(), 1.0, -196.539950, {"standardize": True}),
 }
 
 
@@ -48,7 +52,7 @@ def test_posterior_and_probabilities(problem: tuple[corpus.Corpus, Any], name: s
     train, test = problem
     run = RUNS[name]
     y = [int(labels[0]) for labels in train.labels]
-    fitted = MAPClassifier(run.prior, variance=run.variance, tol=1e-9).fit(train.documents, y)
+    fitted = MAPClassifier(run.prior, variance=run.variance, tol=1e-12, **run.options).fit(train.documents, y)
     assert fitted.classes_.tolist() == [-1, 1]
     arrays = run.prior.compile(float(fitted.variance_[0]), len(train.feature_names or ()))
     log_posterior = -fitted.objective_[0] + log_prior_constant(arrays)

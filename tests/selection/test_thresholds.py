@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_svmlight_file
 
 from lapwing.errors import InputError, SettingsError
-from lapwing.selection import RULES, Utility, expected_f1, thresholds, tune
+from lapwing.model import expected_f1 as rule
+from lapwing.selection import RULES, Utility, expected_f1, tune
 
 BBR = Path(__file__).resolve().parents[1] / "data" / "bbr"
 
@@ -192,7 +193,7 @@ def test_no_cut_expects_more(p: np.ndarray) -> None:
 def test_every_cut_is_worked_out_exactly(p: np.ndarray, data: Any) -> None:
     p = np.sort(p)[::-1]
     last = data.draw(st.integers(0, len(p)))
-    found = thresholds._exact(p, last, len(p) - last)
+    found = rule._exact(p, last, len(p) - last)
     every = [by_enumeration(p, np.arange(len(p)) < k) for k in range(1, last + 1)]
     assert found.tolist() == pytest.approx(every, abs=1e-13)
 
@@ -200,16 +201,16 @@ def test_every_cut_is_worked_out_exactly(p: np.ndarray, data: Any) -> None:
 def test_far_documents_do_not_blur_the_exact_value() -> None:
     """The count among 3000 documents that cannot be chosen, cut off where it is all but impossible."""
     p = np.concatenate([[0.9, 0.7, 0.4], np.full(3000, 1e-3)])
-    spare = thresholds._largest_count(3.0, 3000)
+    spare = rule._largest_count(3.0, 3000)
     assert spare < 60
-    cut_off, whole = thresholds._exact(p, 3, spare), thresholds._exact(p, 3, 3000)
+    cut_off, whole = rule._exact(p, 3, spare), rule._exact(p, 3, 3000)
     np.testing.assert_allclose(cut_off, whole, rtol=1e-12)
 
 
 def test_large_batches_use_the_ratio_of_expectations(monkeypatch: pytest.MonkeyPatch) -> None:
     p = np.random.default_rng(3).beta(0.3, 2.0, size=3000)
     exact = expected_f1(p)
-    monkeypatch.setattr(thresholds, "EXACT_CUTS", 10)
+    monkeypatch.setattr(rule, "EXACT_CUTS", 10)
     ratio = expected_f1(p)
     ranked = np.sort(p)[::-1]
     k = 1 + np.argmax(2 * np.cumsum(ranked) / (np.arange(1, 3001) + p.sum()))

@@ -40,11 +40,15 @@ def standard_input(expected: str) -> IO[bytes]:
 
 
 def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str | None) -> Iterator[Block]:
-    """Blocks of DATA in bounded memory; "-" is standard input, lines of text unless a format is given."""
+    """Blocks of DATA in bounded memory; "-" is standard input, lines of text unless a format is given.
+
+    A model that decides over a whole batch gets all of DATA as one block.
+    """
+    block = BLOCK if model.decision == "threshold" else sys.maxsize
     if data == "-" and reading["format"] == "auto":
         check_kind("text", model)
         # Whoever types a line waits for its answer.
-        size = 1 if sys.stdin is not None and sys.stdin.isatty() else BLOCK
+        size = 1 if sys.stdin is not None and sys.stdin.isatty() else block
         yield from _blocks(_text_lines(reading["encoding"], reading["skip_bad"]), "text", model, size)
         return
     if split not in (None, "all"):
@@ -52,7 +56,7 @@ def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str 
     source = standard_input(f"documents in format {reading['format']}") if data == "-" else data
     documents = stream(source, labels_required=False, **reading)
     check_kind(documents.kind, model)
-    yield from _blocks(documents, documents.kind, model, BLOCK)
+    yield from _blocks(documents, documents.kind, model, block)
 
 
 def _text_lines(encoding: str | None, skip_bad: bool) -> Iterator[Document]:

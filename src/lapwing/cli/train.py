@@ -70,9 +70,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 )
 @click.option("--cv-variances", help="The grid for --variance cv: numbers with commas between them.")
 @click.option("--cv-folds", type=click.IntRange(min=2), default=10, show_default=True)
-@click.option(
-    "--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds that take a turn."
-)
+@click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds taking a turn.")
 @click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
 @click.option("--solver", type=click.Choice(["auto", "clg"]), default="auto", show_default=True)
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")

@@ -31,7 +31,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     _takes_label_lists = False  # whether a list of lists means labels, not an indicator matrix
 
     def _settings(self) -> TrainSettings:
-        """The parameters as settings: those of the text stage and of cross-validation have a value of their own."""
+        """The parameters as settings; the text stage and cross-validation have a value of their own."""
         params = self.get_params(deep=False)
         text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
         grid = params.pop("cv_variances")

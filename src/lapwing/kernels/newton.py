@@ -315,7 +315,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             objective = new_loss + penalty
             precise = precision <= tol
             if strength == 1.0:
-                reached = fell / objective
+                reached = fell / max(objective, 1e-300)
                 if reached > (0.02 if m > WIDE else 0.05):
                     precision = 0.1
                 else:

@@ -221,6 +221,6 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         margin[:] = trial
         for j in range(d + 1):
             beta[j] += t * step[j]
-        reached = (objective - new_loss - new_penalty) / objective
+        reached = (objective - new_loss - new_penalty) / max(objective, 1e-300)
         loss, penalty = new_loss, new_penalty
     return loss + penalty, gap, kkt_bound, rounds, converged, theta

@@ -11,10 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.objective import LINKS, sigmoid
 from lapwing.text import Weighting
 
+DECISIONS = ("threshold", "expected_f1")
 BLOCK = 1024  # documents scored at a time
 
 
@@ -41,6 +43,8 @@ class LinearModel:
     intercepts, thresholds   (rows,); a document is in a category if its score exceeds the threshold
     feature_names            d names of columns
     weighting   how texts become vectors; None for a model of vectors
+    decision    "threshold", or "expected_f1": every batch is cut, category by category, where the expected F1 is
+                largest; thresholds then count for categories that are never assigned (+inf) only
     """
 
     link: str
@@ -53,11 +57,14 @@ class LinearModel:
     weighting: Weighting | None
     fits: FitSummary
     provenance: dict[str, Any] = field(default_factory=dict)
+    decision: str = "threshold"
 
     def __post_init__(self) -> None:
         rows = 1 if self.exclusive and len(self.classes) == 2 else len(self.classes)
         if self.exclusive and len(self.classes) < 2:
             raise InputError(f"expected two or more exclusive classes, got {len(self.classes)}")
+        if self.decision not in DECISIONS:
+            raise InputError(f"decision must be one of {', '.join(DECISIONS)}, got {self.decision!r}")
         if self.link not in LINKS or self.weights.shape != (rows, len(self.feature_names)):
             raise InputError(
                 f"expected a link of {sorted(LINKS)} and weights of {(rows, len(self.feature_names))}, "
@@ -134,14 +141,21 @@ class LinearModel:
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) True where the document is put in the class; never where the threshold is infinite."""
         if not self.exclusive:
-            return scores > self.thresholds
+            return self._members(scores)
         if scores.shape[1] == 1:
-            positive = scores > self.thresholds
+            positive = self._members(scores)
             return np.hstack([~positive, positive])
         chosen = np.zeros(scores.shape, dtype=bool)
         open_to = np.where(self.thresholds < np.inf, scores, -np.inf)
         chosen[np.arange(len(scores)), np.argmax(open_to, axis=1)] = True
         return chosen
+
+    def _members(self, scores: np.ndarray) -> np.ndarray:
+        """(n, rows) yes or no for each category on its own."""
+        if self.decision == "threshold":
+            return scores > self.thresholds
+        chosen = np.column_stack([expected_f1(column) for column in sigmoid(scores).T])
+        return chosen & (self.thresholds < np.inf)
 
     def predict(self, documents: Any) -> list[Hashable] | list[tuple[Hashable, ...]]:
         """One class per document where they are exclusive, else a tuple of the categories it is in."""

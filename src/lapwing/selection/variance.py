@@ -37,7 +37,7 @@ class CrossValidation:
     one_se: bool = False
 
     def __post_init__(self) -> None:
-        if not 2 <= self.folds or not 1 <= self.runs <= self.folds:
+        if not self.folds >= 2 or not 1 <= self.runs <= self.folds:
             raise SettingsError(
                 f"expected 2 or more folds and 1 to {self.folds} runs, got {self.folds}, {self.runs}"
             )
@@ -57,7 +57,7 @@ class VarianceCurve:
 
     @property
     def total(self) -> np.ndarray:
-        return self.log_likelihood.sum(axis=1)  # type: ignore[no-any-return]
+        return self.log_likelihood.sum(axis=1)
 
 
 def default_grid(prior: Prior) -> tuple[float, ...]:

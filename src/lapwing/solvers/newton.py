@@ -45,7 +45,7 @@ class Problem:
         """x_i·β + intercept of every document, from weights of features."""
         from lapwing.kernels.loss import scores
 
-        return scores(*self.by_column, self.gather(weights), self.n_documents)  # type: ignore[no-any-return]
+        return scores(*self.by_column, self.gather(weights), self.n_documents)
 
     def merge(self, prior: PriorArrays) -> PriorArrays:
         """The prior of the columns; features that are alike must have the same one."""
@@ -133,8 +133,8 @@ def minimise(
     from lapwing.kernels import descent, newton, ridge
 
     if not arrays.l1.any() and np.isinf(arrays.lower).all() and np.isinf(arrays.upper).all():
-        return ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)  # type: ignore[no-any-return]
+        return ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)
     found = newton.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter, WIDEST)
     if not found[4] and not problem.offset.any():
         found = descent.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter)
-    return found  # type: ignore[no-any-return]
+    return found

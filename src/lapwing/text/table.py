@@ -52,7 +52,7 @@ class TokenTable:
 @lru_cache(maxsize=4)
 def token_table(version: int = CURRENT_VERSION) -> TokenTable:
     source = files("lapwing.text") / "data" / f"token-table-{version}.json"
-    if not source.is_file():
+    if not 1 <= version <= CURRENT_VERSION:
         raise SettingsError(f"token table {version} is not part of this lapwing; a newer release may have it")
     table = json.loads(source.read_text(encoding="ascii"))
     return TokenTable(version, tuple(map(tuple, table["runs"])), dict(table["lower"]))

@@ -17,6 +17,7 @@ from lapwing.engine import run_all
 from lapwing.errors import ConvergenceWarning, InputError
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.priors import as_prior
+from lapwing.selection import Utility
 from lapwing.text import Design, TextSettings, design
 from lapwing.training.category import Categories, CategoryFit
 from lapwing.training.settings import TrainSettings
@@ -108,6 +109,7 @@ def _assemble(
     )
     return LinearModel(
         link="logit",
+        decision="expected_f1" if settings.threshold == "expected_f1" else "threshold",
         classes=told.classes,
         exclusive=told.exclusive,
         weights=sp.csr_matrix(dense[:, :-1]),
@@ -138,9 +140,7 @@ def _provenance(corpus: Corpus, settings: TrainSettings, made: Design) -> dict[s
         "variance": settings.variance if isinstance(settings.variance, str) else "given",
         "intercept_variance": None if settings.intercept_variance is None else repr(settings.intercept_variance),
         "class_weight": "given" if isinstance(settings.class_weight, Mapping) else settings.class_weight,
-        "threshold": settings.threshold
-        if isinstance(settings.threshold, str | float)
-        else repr(settings.threshold),
+        "threshold": repr(settings.threshold) if isinstance(settings.threshold, Utility) else settings.threshold,
         "threshold_data": settings.threshold_data,
         "solver": settings.solver,
         "select_features": settings.select_features,

@@ -136,7 +136,7 @@ class Categories:
             scores = problem.scores(result.weights)
         else:
             scores = self._held_out_scores(row, problem, y, weight, result.variance)
-        return tune(self.settings.threshold, scores, y, sample_weight=weight)
+        return tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
 
     def _held_out_scores(
         self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float

@@ -10,7 +10,6 @@ import numpy as np
 from lapwing.errors import SettingsError
 from lapwing.model.priors import Prior, as_prior, check_variance
 from lapwing.selection import RULES, SCORES, Utility
-
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 

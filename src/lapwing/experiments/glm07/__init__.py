@@ -1,0 +1,14 @@
+"""GLM07 sections 5 and 6: lasso, ridge and a linear SVM over every category of a corpus.
+
+    collection   the corpus as matrices: training and test part, categories
+    settings     which runs there are
+    run          the runs
+    paper        what the paper printed
+    tables, deviations, figures, page   what is made of them
+"""
+
+from lapwing.experiments.glm07.collection import Collection, collect
+from lapwing.experiments.glm07.output import Reproduction, reproduce, write
+from lapwing.experiments.glm07.run import RunResult, run_everything
+
+__all__ = ["Collection", "collect", "RunResult", "run_everything", "Reproduction", "reproduce", "write"]
