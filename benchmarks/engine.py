@@ -27,6 +27,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
@@ -82,9 +83,9 @@ def ours(problem: newton.Problem, y: np.ndarray, prior: Prior, variance: float, 
     return found.weights
 
 
-def timed(function: Callable[[], object]) -> tuple[float, object]:
+def timed(function: Callable[..., Any], *arguments: object) -> tuple[float, Any]:
     start = time.perf_counter()
-    value = function()
+    value = function(*arguments)
     return time.perf_counter() - start, value
 
 
@@ -108,19 +109,16 @@ def single(data: ModApte, prior: Prior, every: int) -> None:
     problem = newton.Problem(data.X)
     count = len(data.names)
     ours(problem, data.Y[0], prior, variance)  # compile
-    seconds, found = zip(
-        *(timed(lambda k=k: ours(problem, data.Y[k], prior, variance)) for k in range(count)), strict=True
-    )
+    seconds, found = zip(*(timed(ours, problem, data.Y[k], prior, variance) for k in range(count)), strict=True)
     rows = range(0, count, every)
     arrays = prior.compile(variance, data.X.shape[1])
     best = {
-        k: certify(data.X, data.Y[k], arrays, ours(problem, data.Y[k], prior, variance, 1e-9)).objective
-        for k in rows
+        k: certify(data.X, data.Y[k], arrays, ours(problem, data.Y[k], prior, variance, 1e-9)).objective for k in rows
     }
     worst = max(excess(data, k, prior, variance, found[k], best[k]) for k in rows)  # type: ignore[arg-type]
     print(f"  ours, tol 1e-4 certified: {sum(seconds):.2f} s for {count}; worst fit {worst:.1e} above the optimum")
     tol = peer_tolerance(data, rows, prior, variance, best)
-    theirs = [timed(lambda k=k: liblinear(data.X, data.Y[k], prior, variance, tol))[0] for k in rows]
+    theirs = [timed(liblinear, data.X, data.Y[k], prior, variance, tol)[0] for k in rows]
     mine = sum(seconds[k] for k in rows)
     scaled = sum(theirs) * sum(seconds) / mine
     print(f"  liblinear, tol {tol:g}: {sum(theirs):.2f} s for {len(rows)} of them, ours {mine:.2f} s: "
@@ -128,7 +126,7 @@ def single(data: ModApte, prior: Prior, every: int) -> None:
     for name, run in other_peers(prior, variance).items():
         spent, done = 0.0, 0
         for k in rows:
-            run_seconds, weights = timed(lambda k=k, run=run: run(data.X, data.Y[k]))
+            run_seconds, weights = timed(run, data.X, data.Y[k])
             spent, done = spent + run_seconds, done + 1
             if spent > LIMIT:
                 break
@@ -176,9 +174,7 @@ def cross_validation(data: ModApte, every: int, tol: float) -> None:
     seeds = np.random.SeedSequence(0).spawn(len(data.names))
 
     def our_job(k: int) -> None:
-        curve = choose_variance(
-            problem, data.Y[k], weight, prior, plan, method="cv", start=variance, seed=seeds[k]
-        )
+        curve = choose_variance(problem, data.Y[k], weight, prior, plan, method="cv", start=variance, seed=seeds[k])
         ours(problem, data.Y[k], prior, curve.chosen)
 
     def their_job(k: int) -> None:
@@ -195,9 +191,9 @@ def cross_validation(data: ModApte, every: int, tol: float) -> None:
         liblinear(data.X, data.Y[k], prior, default_grid(prior)[int(np.argmax(totals))], tol)
 
     our_job(0)
-    seconds = [timed(lambda k=k: our_job(k))[0] for k in range(len(data.names))]
+    seconds = [timed(our_job, k)[0] for k in range(len(data.names))]
     rows = range(0, len(data.names), every)
-    theirs = [timed(lambda k=k: their_job(k))[0] for k in rows]
+    theirs = [timed(their_job, k)[0] for k in rows]
     mine = sum(seconds[k] for k in rows)
     print(f"  ours: {sum(seconds):.1f} s for {len(seconds)} categories")
     print(f"  liblinear, tol {tol:g}: {sum(theirs):.1f} s for {len(rows)}, ours {mine:.1f} s: "
@@ -245,10 +241,7 @@ def growth(data: ModApte, every: int) -> None:
         X = data.X[picked]
         problem, variance = newton.Problem(X), norm_variance(X)
         ours(problem, data.Y[rows[0]][picked], Laplace(), variance)
-        runs = [
-            sum(timed(lambda k=k: ours(problem, data.Y[k][picked], Laplace(), variance))[0] for k in rows)
-            for _ in range(3)
-        ]
+        runs = [sum(timed(ours, problem, data.Y[k][picked], Laplace(), variance)[0] for k in rows) for _ in range(3)]
         seconds = float(np.median(runs))
         more = "" if previous is None else f", {seconds / previous:.2f}x the one before"
         print(f"  {factor}n = {len(picked)} documents: {seconds:.2f} s for {len(rows)} categories{more}")

@@ -108,9 +108,7 @@ def unsafe_uses(source: str) -> Iterator[str]:
 def test_no_pickle_in_the_package() -> None:
     assert SOURCES
     found = [
-        f"{path.relative_to(ROOT)} {use}"
-        for path in SOURCES
-        for use in unsafe_uses(path.read_text(encoding="utf-8"))
+        f"{path.relative_to(ROOT)} {use}" for path in SOURCES for use in unsafe_uses(path.read_text(encoding="utf-8"))
     ]
     assert found == []
 

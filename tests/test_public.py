@@ -89,9 +89,7 @@ def test_importing_lapwing_loads_nothing_heavy() -> None:
     assert not heavy & modules_after("import lapwing")
 
 
-@pytest.mark.parametrize(
-    "statement", ["from lapwing import load", "from lapwing import corpus", "import lapwing.cli"]
-)
+@pytest.mark.parametrize("statement", ["from lapwing import load", "from lapwing import corpus", "import lapwing.cli"])
 def test_loading_a_model_needs_neither_numba_nor_scikit_learn(statement: str) -> None:
     assert not {"numba", "sklearn"} & modules_after(statement)
 

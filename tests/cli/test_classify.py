@@ -126,9 +126,7 @@ def mixed(i: int) -> str:
 def test_a_new_process_says_what_the_estimator_said_to_the_bit(tmp_path: Path, tokens: str) -> None:
     texts = build.SCRIPTS + [mixed(i) for i in range(40)]
     labels = [f"k{i % 3}" for i in range(len(texts))]
-    estimator = lapwing.TextClassifier(tokens=tokens, variance=50.0, strip_html=tokens == "word").fit(
-        texts, labels
-    )
+    estimator = lapwing.TextClassifier(tokens=tokens, variance=50.0, strip_html=tokens == "word").fit(texts, labels)
     estimator.save(tmp_path / "m")
     said = estimator.category_proba(texts)
     data = tmp_path / "texts.jsonl"

@@ -50,9 +50,7 @@ TRAINING = [
 
 
 @pytest.mark.parametrize(("options", "said"), TRAINING, ids=[" ".join(options) for options, _ in TRAINING])
-def test_options_of_training(
-    run: Command, news: Path, untouched: Path, options: list[str], said: list[str]
-) -> None:
+def test_options_of_training(run: Command, news: Path, untouched: Path, options: list[str], said: list[str]) -> None:
     ended = run("train", news, "-o", untouched, *options)
     assert ended.code == 2
     assert ended.out == ""

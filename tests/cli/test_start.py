@@ -140,7 +140,13 @@ def test_ctrl_c_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
     os.mkfifo(data)
     output.write_bytes(b"the old model")
     command = [sys.executable, "-m", "lapwing", "train", data, "-o", output]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # A runner in the background may have told its children to ignore the signal.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     with open(data, "wb", buffering=0) as pipe:  # opens when the command has begun to read
         pipe.write(b'{"text": "oil", "label": "energy"}\n' * 1000)
         process.send_signal(signal.SIGINT)

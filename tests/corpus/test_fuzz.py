@@ -29,9 +29,7 @@ def damage(data: bytes, random: random.Random) -> bytes:
         elif kind == 1:
             del broken[at:]
         elif kind == 2:
-            broken[at:at] = random.choice(
-                (random.randbytes(3), b"\0", b"\n", b'"', b"<", b":", b".I ", b"\xff\xfe")
-            )
+            broken[at:at] = random.choice((random.randbytes(3), b"\0", b"\n", b'"', b"<", b":", b".I ", b"\xff\xfe"))
         elif kind == 3:
             broken[at:at] = broken[at : at + random.randrange(200)]
         else:

@@ -21,8 +21,7 @@ def test_smart_fields(write: Write) -> None:
     read = corpus.read(write("ohsumed.87", SMART))
     assert read.ids == ["87049087", "87049088"]
     assert (
-        read.documents[0]
-        == "Refibrillation managed by EMT-Ds\nSome patients converted from\nventricular fibrillation."
+        read.documents[0] == "Refibrillation managed by EMT-Ds\nSome patients converted from\nventricular fibrillation."
     )
     assert read.documents[1] == "Only a title"
     assert read.labels == [("Allied Health Personnel", "Electric Countershock", "Human"), ("Human", "Male")]

@@ -78,6 +78,4 @@ def test_elements_longer_than_a_block_and_many_to_a_line(write: Write) -> None:
 
 
 def test_character_references() -> None:
-    assert (
-        unescape("&lt;&gt;&amp;&quot;&#65;&#x42;&#3;&#233;&amp;lt;&unknown;&#55555;") == '<>&"AB é&lt;&unknown; '
-    )
+    assert unescape("&lt;&gt;&amp;&quot;&#65;&#x42;&#3;&#233;&amp;lt;&unknown;&#55555;") == '<>&"AB é&lt;&unknown; '

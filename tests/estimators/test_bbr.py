@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ class Run(NamedTuple):
     prior: priors.Prior
     variance: str | float
     log_posterior: float
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 RUNS = {

@@ -140,9 +140,7 @@ def test_standardising_equals_a_standardised_matrix(data: tuple[sp.csr_matrix, n
 @pytest.mark.parametrize("variance", ["norm", "cv", "auto"])
 def test_threads_change_nothing(data: tuple[sp.csr_matrix, np.ndarray], variance: str) -> None:
     X, Y = data
-    one, two = (
-        lapwing.MAPClassifier(variance=variance, threshold="f1", n_jobs=jobs).fit(X, Y) for jobs in (1, 2)
-    )
+    one, two = (lapwing.MAPClassifier(variance=variance, threshold="f1", n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
     for name in ("coef_", "intercept_", "variance_", "objective_", "dual_gap_", "thresholds_"):
         a, b = getattr(one, name), getattr(two, name)
         a, b = (a.toarray(), b.toarray()) if sp.issparse(a) else (a, b)
@@ -181,3 +179,22 @@ def test_bad_choices_are_named(data: tuple[sp.csr_matrix, np.ndarray], bad: dict
 def test_a_plan_says_what_it_needs() -> None:
     with pytest.raises(SettingsError, match="2 or more runs"):
         CrossValidation(runs=1, one_se=True)
+
+
+def test_a_threshold_for_many_exclusive_classes_is_refused(data: tuple[sp.csr_matrix, np.ndarray]) -> None:
+    X, Y = data
+    with pytest.raises(SettingsError, match="most probable is taken"):
+        lapwing.MAPClassifier(threshold=0.3).fit(X, Y[:, 0] + Y[:, 1])
+
+
+def test_the_gap_can_be_recomputed_from_what_is_kept(data: tuple[sp.csr_matrix, np.ndarray]) -> None:
+    X, Y = data
+    model = lapwing.MAPClassifier(variance=100.0, tol=1e-4).fit(X, Y)
+    prior = lapwing.priors.Laplace().compile(100.0, X.shape[1])
+    assert model.dual_ is not None
+    for k in range(3):
+        weights = np.append(model.coef_[k].toarray().ravel(), model.intercept_[k])
+        proof = lapwing.certify(X, 2.0 * Y[:, k] - 1.0, prior, weights, model.dual_[k])
+        assert proof.objective == pytest.approx(model.objective_[k], rel=1e-12)
+        assert proof.gap == pytest.approx(model.dual_gap_[k], abs=1e-9 * proof.objective)
+        assert proof.relative_gap <= 1e-4

@@ -250,7 +250,7 @@ def test_feature_names_are_kept_and_shown(tmp_path: Path) -> None:
 def test_save_then_load_predicts_the_same(tmp_path: Path) -> None:
     X, y = data.matrix()
     labels = np.array(["x", "y", "z"])[y]
-    fitted = MAPClassifier(threshold=0.4).fit(X, labels)
+    fitted = MAPClassifier().fit(X, labels)
     fitted.save(tmp_path / "m")
     loaded = lapwing.load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.category_proba(X), fitted.category_proba(X))

@@ -127,7 +127,7 @@ def test_sample_weights() -> None:
 
 def test_save_then_load_predicts_the_same(tmp_path: Path) -> None:
     texts, labels = data.texts()
-    fitted = TextClassifier(threshold=0.3, strip_html=True, digits=False).fit(texts, labels)
+    fitted = TextClassifier(strip_html=True, digits=False).fit(texts, labels)
     fitted.save(tmp_path / "m")
     loaded = lapwing.load(tmp_path / "m")
     new = [*texts, "", "unseen words only", "<b>oil</b> &amp; GAS 1987"]
@@ -136,7 +136,7 @@ def test_save_then_load_predicts_the_same(tmp_path: Path) -> None:
     assert loaded.predict(new) == fitted.predict(new).tolist()
     assert loaded.explain("crude oil") == fitted.explain("crude oil")
     again = tmp_path / "again"
-    TextClassifier(threshold=0.3, strip_html=True, digits=False).fit(texts, labels).save(again)
+    TextClassifier(strip_html=True, digits=False).fit(texts, labels).save(again)
     assert again.read_bytes() == (tmp_path / "m").read_bytes()
 
 
@@ -244,3 +244,13 @@ def test_weights_by_hand() -> None:
     row = vectorizer.transform(texts).toarray()[0]
     assert row[vectorizer.vocabulary_["oil"]] == pytest.approx((1 + np.log(3)) * np.log(4 / 2))
     assert row[vectorizer.vocabulary_["gas"]] == pytest.approx(np.log(4 / 3))
+
+
+def test_characters_are_neither_stopped_nor_stemmed() -> None:
+    model = TextClassifier(tokens="char").fit(["aaab", "abab", "cdcd", "ddcc"], ["x", "x", "y", "y"])
+    assert set(model.model_.feature_names) == set("abcd")
+
+
+def test_lists_of_labels_for_some_texts_only_are_refused() -> None:
+    with pytest.raises(InputError, match="give every text a list"):
+        TextClassifier().fit(["oil", "wheat", "gas"], [["energy"], "grain", ["energy"]])

@@ -58,9 +58,7 @@ def test_label_sets() -> None:
     assert several.predict(sp.csr_matrix((0, 2))) == []
 
 
-@pytest.mark.parametrize(
-    ("classes", "exclusive"), [(("a", "b"), True), (("a", "b", "c"), True), (("a", "b"), False)]
-)
+@pytest.mark.parametrize(("classes", "exclusive"), [(("a", "b"), True), (("a", "b", "c"), True), (("a", "b"), False)])
 def test_an_infinite_threshold_is_never_reached(classes: tuple[str, ...], exclusive: bool) -> None:
     rows = 1 if exclusive and len(classes) == 2 else len(classes)
     thresholds = [0.0] * (rows - 1) + [np.inf]

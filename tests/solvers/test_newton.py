@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lapwing.model import priors
 from lapwing.model.objective import PriorArrays, certify
 from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import newton
 
-PRIORS = [Laplace(), Gaussian(), ElasticNet(0.3)]
+PRIORS = [kind() for kind in priors.PRIORS.values()]
 
 
 def random_problem(seed: int, n: int = 40, d: int = 25) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
@@ -152,9 +153,7 @@ def test_what_breaks_others(case: str, variance: float, prior: Prior) -> None:
     found = fit(X, y, np.ones(len(y)), arrays, tol=1e-6)
     proof = certify(X, y, arrays, found.weights, found.dual)
     # Beyond 1e10 the dual constraint itself is only known to the rounding of a column's sum.
-    rounding = (
-        4 * np.finfo(float).eps * np.asarray(abs(X).sum(axis=0)).max(initial=0.0) / (arrays.l1.min() or np.inf)
-    )
+    rounding = 4 * np.finfo(float).eps * np.asarray(abs(X).sum(axis=0)).max(initial=0.0) / (arrays.l1.min() or np.inf)
     assert found.converged
     assert proof.relative_gap <= max(1.001e-6, rounding)
 

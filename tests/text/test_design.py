@@ -47,9 +47,7 @@ def test_glm07_by_hand() -> None:
     vector = weighting.vectors(["new THE wheat new corn the rare"]).toarray()[0]
     norm = math.sqrt(((1 + math.log(2)) * new) ** 2 + wheat**2 + corn**2 + rare**2)
     assert_allclose(vector, [corn / norm, 0.0, wheat / norm], rtol=1e-15)
-    assert same_bits(
-        weighting.vectors(["wheat corn", "wheat corn the the"]), weighting.vectors(["wheat corn"] * 2)
-    )
+    assert same_bits(weighting.vectors(["wheat corn", "wheat corn the the"]), weighting.vectors(["wheat corn"] * 2))
 
 
 @pytest.mark.parametrize("tf", ["raw", "log", "binary"])

@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "Compare a model's decisions with the labels of documents."),
     "explain": ("explain", "Show the words that spoke for and against each category of a text."),
     "inspect": ("inspect", "Show what is inside a model file."),
+    "reproduce": ("reproduce", "Run the experiments of a paper again, its figures beside ours."),
 }
 
 

@@ -120,7 +120,7 @@ def reading_options(function: F) -> F:
         }  # fmt: skip
         reading["header"] = not kwargs.pop("no_header")
         for name in ("text_column", "label_column"):
-            if reading[name] is not None and reading[name].isdigit():
+            if reading[name] is not None and reading[name].isdecimal():
                 reading[name] = int(reading[name])
         reading["format"] = kwargs.pop("format_")
         return function(*args, reading=reading, **kwargs)
@@ -150,9 +150,7 @@ def split_part(corpus: Corpus, split: str | None, default: str) -> Corpus:
     """The part asked for; without asking the default part of a corpus that has splits, else all of it."""
     if split is None and corpus.has_splits and default not in corpus.split:
         there = some(sorted(set(corpus.split) - {""}))
-        raise InputError(
-            f"{corpus.name}: expected documents of split {default!r}, found {there}; choose with --split"
-        )
+        raise InputError(f"{corpus.name}: expected documents of split {default!r}, found {there}; choose with --split")
     return corpus.part(split or (default if corpus.has_splits else "all"))
 
 

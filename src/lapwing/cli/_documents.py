@@ -95,9 +95,7 @@ def check_kind(kind: str, model: LinearModel) -> None:
     trained_on = "vectors" if model.weighting is None else "texts"
     given = "vectors" if kind == "vectors" else "texts"
     if given != trained_on:
-        how = (
-            "give svmlight vectors (--format svmlight)" if trained_on == "vectors" else "give the texts themselves"
-        )
+        how = "give svmlight vectors (--format svmlight)" if trained_on == "vectors" else "give the texts themselves"
         raise InputError(f"the model was trained on {trained_on}, and the data are {given}; {how}")
 
 

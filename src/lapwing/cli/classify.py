@@ -21,14 +21,10 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
 @model_argument
 @click.argument("data", default="-", type=ExistingPath("documents (a file, folder or archive)", dash=True))
 @click.option("--split", type=SPLITS, help="Only this part of DATA.")
-@click.option(
-    "--top", type=click.IntRange(min=1), help="The N most probable categories instead of those decided on."
-)
+@click.option("--top", type=click.IntRange(min=1), help="The N most probable categories instead of those decided on.")
 @reading_options
 @json_option
-def command(
-    model: str, data: str, reading: dict[str, Any], split: str | None, top: int | None, as_json: bool
-) -> None:
+def command(model: str, data: str, reading: dict[str, Any], split: str | None, top: int | None, as_json: bool) -> None:
     """Put the documents of DATA into the categories of MODEL.
 
     DATA is anything `lapwing train` reads, labels not needed; "-", the default, reads one text per line from

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
 from shlex import quote
 
 import click
@@ -43,13 +46,13 @@ def command(output: str, as_json: bool) -> None:
     print_evaluation(result)
     macro = 100 * result.averages()["macro"]["f1"]
     click.echo()
-    click.echo(
-        f"macro F1 {macro:.1f} on {len(test)} docstrings not seen before, after training on {len(training)}"
-    )
+    click.echo(f"macro F1 {macro:.1f} on {len(test)} docstrings not seen before, after training on {len(training)}")
     click.echo(f"model file: {output}")
     click.echo()
     click.echo("next, try:")
-    click.echo(f"  lapwing inspect {quote(output)}")
-    click.echo(f"  lapwing explain {quote(output)} 'Return a datetime object in the given time zone'")
-    click.echo(f"  echo 'Open a socket and wait for a connection' | lapwing classify {quote(output)} --top 3")
-    click.echo("  lapwing train YOUR-DATA -o your.lapwing")
+    # After `make demo` the command is in .venv/bin only.
+    program = "lapwing" if shutil.which("lapwing") or not Path(sys.argv[0]).is_file() else quote(sys.argv[0])
+    click.echo(f"  {program} inspect {quote(output)}")
+    click.echo(f"  {program} explain {quote(output)} 'Return a datetime object in the given time zone'")
+    click.echo(f"  echo 'Open a socket and wait for a connection' | {program} classify {quote(output)} --top 3")
+    click.echo(f"  {program} train YOUR-DATA -o your.lapwing")

@@ -70,9 +70,7 @@ def _check_labels(corpus: Corpus, model: LinearModel) -> None:
     """Without a label that the model knows there is nothing to compare."""
     found = corpus.categories()
     if not found:
-        raise InputError(
-            f"{corpus.name}: expected labelled documents, found no label; `lapwing classify` needs none"
-        )
+        raise InputError(f"{corpus.name}: expected labelled documents, found no label; `lapwing classify` needs none")
     if not set(found) & set(model.classes):
         raise InputError(
             f"{corpus.name}: expected labels of the model ({some(model.classes)}), found {some(found)}; "

@@ -59,9 +59,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @data_argument
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
-@click.option(
-    "--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True
-)
+@click.option("--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True)
 @click.option(
     "--variance",
     default="norm",
@@ -74,9 +72,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
 @click.option("--solver", type=click.Choice(["auto", "clg"]), default="auto", show_default=True)
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
-@click.option(
-    "--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight."
-)
+@click.option("--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight.")
 @click.option(
     "--threshold",
     default="default",
@@ -100,9 +96,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--standardize", is_flag=True, help="Centre and scale every feature.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
 @click.option("--tol", type=float, default=1e-4, show_default=True, help="Bound on the relative duality gap.")
-@click.option(
-    "--max-iter", type=click.IntRange(min=1), default=500, show_default=True, help="Most rounds of a fit."
-)
+@click.option("--max-iter", type=click.IntRange(min=1), default=500, show_default=True, help="Most rounds of a fit.")
 @click.option("--tokens", type=click.Choice(["word", "char"]), default="word", show_default=True)
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
 @click.option("--strip-html", is_flag=True, help="Remove markup first.")
@@ -127,9 +121,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 )
 @reading_options
 @json_option
-def command(
-    data: str, output: str, reading: dict[str, Any], split: str | None, as_json: bool, **options: Any
-) -> None:
+def command(data: str, output: str, reading: dict[str, Any], split: str | None, as_json: bool, **options: Any) -> None:
     """Train a model on the labelled documents of DATA and write it to a file.
 
     DATA is a file, folder or archive: JSON lines, CSV, TSV, a folder per class, Reuters-21578, RCV1 token

@@ -123,8 +123,7 @@ class FolderSource(Source):
     def _list(self) -> list[Entry]:
         paths = sorted(self._walk(), key=lambda item: item[0].split("/"))
         return [
-            Entry(i, path, None if without_compression(path) != path else size)
-            for i, (path, size) in enumerate(paths)
+            Entry(i, path, None if without_compression(path) != path else size) for i, (path, size) in enumerate(paths)
         ]
 
     def members(self, wanted: Container[int]) -> Iterator[Member]:

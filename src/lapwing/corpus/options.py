@@ -88,9 +88,7 @@ class ReadOptions:
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise SettingsError(
-                    f"unknown option {name!r} for reading a corpus{hint} (options: {', '.join(known)})"
-                )
+                raise SettingsError(f"unknown option {name!r} for reading a corpus{hint} (options: {', '.join(known)})")
         return cls(**options)
 
 

@@ -23,6 +23,8 @@ from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, train_with_curves
 
+MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
+
 
 class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     """fit() leaves a `model_`; everything predicts through it."""
@@ -47,6 +49,8 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         model, fits = train_with_curves(corpus, self._settings(), classes=classes)
         self.model_ = model
         self.variance_curves_ = [one.curve for one in fits]
+        small = len(fits) * len(corpus) <= MOST_DUALS
+        self.dual_ = np.vstack([one.fit.dual for one in fits]) if small else None
         self.classes_ = _label_array(model.classes)
         self.coef_ = model.weights
         self.intercept_ = model.intercepts
@@ -107,9 +111,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         """(label sets, exclusive, classes or None) of whatever fit() was given as y."""
         self._label_lists = self._takes_label_lists and _is_label_lists(y)
         if y is None:
-            raise InputError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
+            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if self._label_lists:
             return [tuple(sorted(set(row), key=str)) for row in _of_length(y, n)], False, None
         if not sp.issparse(y):
@@ -133,7 +135,12 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _is_label_lists(y: Any) -> bool:
-    return isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple | set | frozenset)
+    if not isinstance(y, list | tuple):
+        return False
+    lists = sum(isinstance(row, list | tuple | set | frozenset) for row in y)
+    if 0 < lists < len(y):
+        raise InputError("some texts have a list of labels and some a single one; give every text a list")
+    return lists > 0
 
 
 def _unchanged(y: Any) -> np.ndarray:

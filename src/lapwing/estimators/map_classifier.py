@@ -43,6 +43,7 @@ class MAPClassifier(LinearModelClassifier):
     ----------
     coef_ : CSR, one row per category (one only for two classes); intercept_, variance_, objective_,
     dual_gap_, kkt_, converged_, thresholds_ : one entry per row; classes_; model_ : the `LinearModel`;
+    dual_ : the dual point of each row, for `lapwing.certify`; None where they would take over 400 MB;
     variance_curves_ : held-out log-likelihoods per category where variances were compared
 
     Examples

@@ -39,9 +39,7 @@ def compare(errors_a: Any, errors_b: Any, *, larger_is_better: bool = False) -> 
     """
     a, b = np.asarray(errors_a, dtype=np.float64), np.asarray(errors_b, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(
-            f"expected two lists of equal length, one entry per category, got {a.shape} and {b.shape}"
-        )
+        raise InputError(f"expected two lists of equal length, one entry per category, got {a.shape} and {b.shape}")
     if not np.isfinite(a).all() or not np.isfinite(b).all():
         raise InputError("expected finite numbers; leave out categories for which a method has none")
     difference = a - b

@@ -8,13 +8,16 @@ from typing import Any, TypeVar
 
 import numba
 
+# Sums may be taken in another order, and so several at a time.
+REASSOCIATING = {"reassoc", "contract"}
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(function: F) -> F:
+def kernel(function: F, **options: Any) -> F:
     """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, **options)(function)

@@ -8,6 +8,7 @@ from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import (
     dual_objective,
     feasible_scale,
+    few,
     intercept_only,
     loss_gradient,
     loss_theta,
@@ -120,27 +121,35 @@ def _rows_of(indptr, indices, data, working, m, d, n):
 
 
 @kernel
-def _model(pointer, column, value, y, weight, theta, margin, cautious, m, H, G):
+def _model(pointer, column, value, y, weight, theta, margin, cautious, brief, m, H, G, curvature):
     """G = gradient of the loss on the working set, H = Σ_i c_i θ_i(1-θ_i) x_i x_iᵀ its Hessian.
 
     Far on the wrong side of zero the loss is straight and its curvature tells nothing of where it bends.
     Then (`cautious`) tanh(r/2)/2r is taken instead, with which the quadratic model lies above the loss.
+    `brief`: documents that hardly bend the loss enter on the diagonal only. `curvature` is filled in, 0 there.
     """
     for a in range(m):
         G[a] = 0.0
         for b in range(m):
             H[a, b] = 0.0
     for i in range(y.size):
-        pull = weight[i] * y[i] * theta[i]
-        curvature = weight[i] * max(theta[i] * (1.0 - theta[i]), 1e-12)
+        curvature[i] = weight[i] * max(theta[i] * (1.0 - theta[i]), 1e-12)
         if cautious and abs(margin[i]) > 1e-3:
-            curvature = weight[i] * np.tanh(0.5 * margin[i]) / (2.0 * margin[i])
+            curvature[i] = weight[i] * np.tanh(0.5 * margin[i]) / (2.0 * margin[i])
+    cut = few(curvature) if brief else 0.0
+    for i in range(y.size):
+        pull = weight[i] * y[i] * theta[i]
+        bends = curvature[i] >= cut
         for p in range(pointer[i], pointer[i + 1]):
             a = column[p]
             G[a] -= pull * value[p]
-            scaled = curvature * value[p]
-            for q in range(pointer[i], p + 1):
-                H[a, column[q]] += scaled * value[q]  # columns rise within a document: the lower triangle
+            scaled = curvature[i] * value[p]
+            if bends:
+                for q in range(pointer[i], p + 1):
+                    H[a, column[q]] += scaled * value[q]  # columns rise within a document: the lower triangle
+            else:
+                H[a, a] += scaled * value[p]
+                curvature[i] = 0.0
     for a in range(m):
         for b in range(a):
             H[b, a] = H[a, b]
@@ -210,6 +219,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     linear_theta = np.empty(n)
     pull = np.empty(n)
     shift = np.empty(n)
+    curvature = np.empty(n)
     gradient = np.empty(d + 1)
 
     loss = _evaluate(margin, weight, theta)
@@ -220,9 +230,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     strength = 1.0
     for j in range(d):
         if l1[j] > 0.0 and beta[j] == mode[j]:
-            strength = max(
-                strength, violation(beta[j], gradient[j], mode[j], 0.0, 0.0, lower[j], upper[j]) / l1[j]
-            )
+            strength = max(strength, violation(beta[j], gradient[j], mode[j], 0.0, 0.0, lower[j], upper[j]) / l1[j])
     strength = max(1.0, 0.3 * strength)
 
     flat = False  # without a feasible dual point the optimality conditions are checked at β itself
@@ -233,13 +241,16 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     converged = False
     rounds = 0
     changed = True
+    cautious = False
+    t = 1.0  # the share of the last step that was taken
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
     H = np.empty((0, 0))
     A = np.empty((0, 0))
     pointer, column, value = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength)
-        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, max(20, kept))
+        most = max(20, kept) if t >= 0.5 else 0  # after a poor step the gradient says little of who belongs
+        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown
         if m > widest:
@@ -258,11 +269,12 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         objective = loss + _penalty(beta, mode, l1, l2, strength)
 
         # Newton rounds on the working set, until what they still promise is small.
-        stalled = cautious = precise = False
+        stalled = precise = False
         fell = 0.0
         while rounds < max_rounds:
             rounds += 1
-            _model(pointer, column, value, y, weight, theta, margin, cautious, m, H, G)
+            brief = m > WIDE and precision > tol and not np.any(offset)
+            _model(pointer, column, value, y, weight, theta, margin, cautious, brief, m, H, G, curvature)
             _add_offsets(offset, chosen, d, H, G)
             for a in range(m):
                 b[a] = beta[working[a]]
@@ -283,7 +295,8 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
                     a = column[p]
                     move += value[p] * (b[a] - beta[working[a]])
                 shift[i] = y[i] * move
-                linear_theta[i] = min(max(theta[i] - theta[i] * (1.0 - theta[i]) * shift[i], 0.0), 1.0)
+                bend = 0.0 if brief and curvature[i] == 0.0 else theta[i] * (1.0 - theta[i])
+                linear_theta[i] = min(max(theta[i] - bend * shift[i], 0.0), 1.0)
             t = 1.0
             accepted = False
             for _ in range(6):

@@ -5,21 +5,20 @@ min_b  g·(b-β) + (b-β)ᵀH(b-β)/2 + Σ_a [ l1_a|b_a-m_a| + l2_a(b_a-m_a)²/2
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel
 from lapwing.kernels.loss import argmin, penalty_at, violation
 
-_reassociating = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 
-
-@_reassociating
 def _dot(a, b, n):
     total = 0.0
     for k in range(n):
         total += a[k] * b[k]
     return total
+
+
+_dot = kernel(_dot, fastmath=REASSOCIATING)
 
 
 @kernel
@@ -45,8 +44,12 @@ def cholesky_solve(A, rhs, n):
 
 @kernel
 def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
-    """One pass of coordinate descent; keeps G = g + H(b-β). Returns the largest violation met, over l1."""
+    """One pass of coordinate descent; keeps G = g + H(b-β).
+
+    Returns the largest violation met, relative to the penalty's slope, and how many left or entered a mode.
+    """
     worst = 0.0
+    moved = 0
     for a in range(m):
         v = violation(b[a], G[a], mode[a], l1[a], l2[a], lower[a], upper[a])
         if v == 0.0:
@@ -55,11 +58,12 @@ def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
         best = argmin(b[a], G[a], H[a, a], mode[a], l1[a], l2[a], lower[a], upper[a])
         step = best - b[a]
         if step != 0.0:
+            moved += (best == mode[a]) != (b[a] == mode[a])
             b[a] = best
             row = H[a]
             for k in range(m):
                 G[k] += step * row[k]
-    return worst
+    return worst, moved
 
 
 @kernel
@@ -132,12 +136,14 @@ def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
     between = 15
     while sweeps < 1000:
         for _ in range(between):
-            worst = _sweep(H, G, b, m, mode, l1, l2, lower, upper)
+            worst, moved = _sweep(H, G, b, m, mode, l1, l2, lower, upper)
             sweeps += 1
             if worst <= tol:
                 return sweeps
         if tol > 0.01:  # a rough solution is wanted: what descent has found will do
             return sweeps
+        if moved * 50 > m and sweeps < 60:  # too early: who is free still changes
+            continue
         n_free = _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
         between = max(3, min(40, n_free // 25))  # as much time for descent as for the step
     return sweeps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import dual_objective, feasible_scale, loss_theta
+from lapwing.kernels.loss import dual_objective, feasible_scale, few, loss_theta
 
 
 @kernel
@@ -51,28 +51,6 @@ def _hessian_times(indptr, indices, data, offset, curvature, kept, small, p, out
     for j in range(d + 1):
         product += p[j] * out[j]
     return product
-
-
-@kernel
-def _few(curvature):
-    """A cut below which documents hold less than half a hundredth of all curvature.
-
-    Where the data can be separated most documents end far from the boundary and curve next to nothing.
-    """
-    total = 0.0
-    cut = 0.0
-    for i in range(curvature.size):
-        total += curvature[i]
-        cut = max(cut, curvature[i])
-    for _ in range(60):
-        cut *= 0.25
-        kept = 0.0
-        for i in range(curvature.size):
-            if curvature[i] >= cut:
-                kept += curvature[i]
-        if kept >= 0.995 * total:
-            return cut
-    return 0.0
 
 
 @kernel
@@ -185,7 +163,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             curvature[i] = weight[i] * max(theta[i] * (1.0 - theta[i]), 1e-12)
             if cautious and abs(margin[i]) > 1e-3:
                 curvature[i] = weight[i] * np.tanh(0.5 * margin[i]) / (2.0 * margin[i])
-        cut = 0.0 if np.any(offset) else _few(curvature)
+        cut = 0.0 if np.any(offset) else few(curvature)
         kept = np.flatnonzero(curvature >= cut)
         _diagonals(indptr, indices, data, curvature, cut, l2, small, diagonal)
         precision = min(0.3, max(0.01, np.sqrt(reached)))

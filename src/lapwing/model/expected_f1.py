@@ -33,9 +33,7 @@ def expected_f1(probabilities: Any, *, undefined: float = 1.0) -> np.ndarray:
             "pass one category of predict_proba"
         )
     if not 0 <= undefined <= 1:
-        raise SettingsError(
-            f"undefined, F1 where nothing is to be found, is 0 to 1, got {undefined!r}; GLM07 has 1"
-        )
+        raise SettingsError(f"undefined, F1 where nothing is to be found, is 0 to 1, got {undefined!r}; GLM07 has 1")
     p = np.sort(given[given > 0])[::-1]
     if not len(p):
         return np.zeros(len(given), dtype=bool)

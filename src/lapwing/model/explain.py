@@ -93,7 +93,7 @@ def _term_spans(model: LinearModel, text: str) -> dict[str, tuple[tuple[int, int
     settings = model.weighting.settings
     found = list(token_spans(text, settings))
     stems = [token for _, _, token in found]
-    if settings.stemmer != "none" and settings.tokens != "ready":
+    if settings.stems:
         import Stemmer
 
         stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(stems)

@@ -89,9 +89,7 @@ class LinearModel:
         dense = self.weights.nnz > 0.3 * self.weights.shape[0] * self.weights.shape[1]
         return self.weights.toarray().T.copy() if dense else self.weights.T.tocsr()
 
-    def vectors(
-        self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto"
-    ) -> sp.csr_matrix:
+    def vectors(self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto") -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
         if isinstance(documents, str):
             raise InputError("expected a list of texts, got one string; put it in a list")

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.errors import SettingsError
+from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays
 
 
@@ -96,4 +96,6 @@ def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None) -> 
     feature, d the number of features with it. 1 where every document is empty."""
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     mean = float(np.average(squares, weights=sample_weight))
+    if not np.isfinite(mean):
+        raise InputError("the squared norms of the documents overflow; scale the features down first")
     return (X.shape[1] + 1) / mean if mean > 0.0 else 1.0

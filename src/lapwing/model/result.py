@@ -12,7 +12,7 @@ class FitResult:
     """Weights with the proof of their quality.
 
     weights     (d+1,) dense, intercept last
-    dual        θ (n,), the point the gap was measured at, before it is scaled to be feasible
+    dual        θ (n,), the point the gap was measured at; `certify` scales it where rounding asks for it
     gap, kkt, kkt_bound   as in `Certificate`
     rounds      outer iterations
     """

@@ -33,7 +33,5 @@ def weights(sample_weight: Any, n: int) -> np.ndarray:
     if weight.shape != (n,):
         raise InputError(f"expected {n} weights, one per document, got an array of shape {weight.shape}")
     if not np.isfinite(weight).all() or (weight < 0).any():
-        raise InputError(
-            "expected weights that are finite and not negative; give weight 0 to leave a document out"
-        )
+        raise InputError("expected weights that are finite and not negative; give weight 0 to leave a document out")
     return weight

@@ -92,9 +92,7 @@ def top_features(scores: Any, k: int) -> np.ndarray:
     if scores.ndim != 1 or np.isnan(scores).any():
         raise InputError(f"expected one number per feature, got an array of shape {scores.shape}, or NaN in it")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
-        raise SettingsError(
-            f"the number of features must be a whole number >= 0, got {k!r}; GLM07 used 5, 50, 500"
-        )
+        raise SettingsError(f"the number of features must be a whole number >= 0, got {k!r}; GLM07 used 5, 50, 500")
     return np.sort(np.argsort(-scores, kind="stable")[:k])
 
 

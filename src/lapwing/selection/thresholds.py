@@ -102,9 +102,7 @@ def _batch(scores: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndar
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise InputError(f"expected one finite score per document, got shape {scores.shape}, or others among them")
     if np.asarray(y).dtype.kind not in "biuf":
-        raise InputError(
-            f"expected labels ±1, 0/1 or booleans, got type {np.asarray(y).dtype}; pass y == category"
-        )
+        raise InputError(f"expected labels ±1, 0/1 or booleans, got type {np.asarray(y).dtype}; pass y == category")
     inside = positives(y)
     if len(inside) != len(scores):
         raise InputError(f"expected as many labels as scores, got {len(inside)} for {len(scores)}")

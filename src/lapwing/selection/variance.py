@@ -38,9 +38,7 @@ class CrossValidation:
 
     def __post_init__(self) -> None:
         if not self.folds >= 2 or not 1 <= self.runs <= self.folds:
-            raise SettingsError(
-                f"expected 2 or more folds and 1 to {self.folds} runs, got {self.folds}, {self.runs}"
-            )
+            raise SettingsError(f"expected 2 or more folds and 1 to {self.folds} runs, got {self.folds}, {self.runs}")
         for value in self.variances or ():
             check_variance(value, "cv_variances")
         if self.one_se and self.runs < 2:

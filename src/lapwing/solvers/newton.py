@@ -135,6 +135,6 @@ def minimise(
     if not arrays.l1.any() and np.isinf(arrays.lower).all() and np.isinf(arrays.upper).all():
         return ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)
     found = newton.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter, WIDEST)
-    if not found[4] and not problem.offset.any():
+    if not found[4] and found[3] < max_iter and not problem.offset.any():
         found = descent.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter)
     return found

@@ -71,9 +71,7 @@ def count_kernel(batches: Iterable[list[str]], settings: TextSettings) -> Tokens
         term_ptr = _with_room(term_ptr, n_terms + 1, ends.size)
         if 2 * (n_terms + ends.size) > len(table):
             table = kernels.enlarged(table, 1 << (2 * (n_terms + ends.size)).bit_length())
-        n_terms, indptr, terms, counts = kernels.count(
-            chars, ends, last, before, n_terms, spelling, term_ptr, table
-        )
+        n_terms, indptr, terms, counts = kernels.count(chars, ends, last, before, n_terms, spelling, term_ptr, table)
         before += len(terms)
         parts.append((np.diff(indptr), terms, counts))
     letters = spelling[: term_ptr[n_terms]].tobytes().decode("utf-32-le")
@@ -93,7 +91,7 @@ def _with_room(array: np.ndarray, used: int, more: int) -> np.ndarray:
 def _terms(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
     """Distinct tokens to sorted terms: the terms, and for each token its term, -1 for a stop word."""
     stems = tokens
-    if settings.stemmer != "none" and settings.tokens != "ready":
+    if settings.stems:
         import Stemmer
 
         stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(tokens)

@@ -24,7 +24,7 @@ class TextSettings:
     tokens      "word", "char", or "ready": tokens between blanks, neither folded, stopped nor stemmed
     digits      whether digits are part of words
     strip_html  whether markup is removed first
-    stop_words  "smart", "none", or the words themselves
+    stop_words  "smart", "none", or the words themselves; for words only, as is
     stemmer     a Snowball algorithm by name, or "none"
     tf          "log": 1 + ln n(i,j); "raw": n(i,j); "binary": 1
     idf         whether to multiply by ln((|D|+1)/(n(j)+1))
@@ -66,12 +66,17 @@ class TextSettings:
                 raise SettingsError(f"{name} must be a whole number of 1 or more, got {value!r}")
         token_table(self.table)
 
+    @property
+    def stems(self) -> bool:
+        """Whether tokens are stemmed: words are, single characters and ready-made tokens are not."""
+        return self.tokens == "word" and self.stemmer != "none"
+
     @cached_property
     def stop_set(self) -> frozenset[str]:
         """Every token of every entry of the stop list: "don't" stops "don" and "t"."""
         from lapwing.text.tokens import tokenize
 
-        if self.tokens == "ready" or self.stop_words == "none":
+        if self.tokens != "word" or self.stop_words == "none":
             return frozenset()
         words = smart_stop_words() if self.stop_words == "smart" else self.stop_words
         return frozenset(token for word in words for token in tokenize(word, self))

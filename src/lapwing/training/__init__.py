@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
 from lapwing.engine import run_all
-from lapwing.errors import ConvergenceWarning, InputError
+from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.priors import as_prior
 from lapwing.selection import Utility
@@ -51,12 +51,19 @@ def train_with_curves(
     told = targets(corpus.labels, corpus.exclusive, classes)
     if corpus.exclusive and any(len(row) != 1 for row in corpus.labels):
         raise InputError("every training document needs exactly one label; some have none or several")
+    if corpus.exclusive and len(told.classes) > 2 and settings.threshold != "default":
+        raise SettingsError(
+            f"threshold={settings.threshold!r} decides on each category by itself, and these are {len(told.classes)} "
+            "exclusive classes, of which the most probable is taken; leave it at its default"
+        )
     made = make_design(corpus, settings, progress)
     weights = check_weights(corpus.weights, len(corpus))
     categories = Categories(made.matrix, told, weights, settings)
     if settings.select_features is None:
         categories.problem  # noqa: B018  made once, before threads ask for it
     step = None if progress is None else (lambda done: progress("fitting categories", done, len(categories)))
+    if step is not None:
+        step(0)
     fits = run_all(categories.fit, range(len(categories)), n_jobs=settings.n_jobs, progress=step)
     _warn_unconverged(fits, told, settings)
     return _assemble(corpus, settings, told, made, fits), fits

@@ -1,0 +1,25 @@
+"""Compiled kernels are kept where that is possible, and nothing stops where it is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_without_a_place_to_cache_kernels_are_compiled_in_memory(tmp_path: Path) -> None:
+    code = (
+        "import numba.core.caching as c\n"
+        "for name in ('_UserProvidedCacheLocator', '_InTreeCacheLocator', '_InTreeCacheLocatorFsAgnostic',"
+        " '_UserWideCacheLocator', '_IPythonCacheLocator', '_ZipCacheLocator'):\n"
+        "    kind = getattr(c, name, None)\n"
+        "    if kind is not None:\n"
+        "        kind.from_function = classmethod(lambda cls, *a: None)\n"
+        "import numpy as np\n"
+        "from lapwing.kernels.quadratic import cholesky_solve\n"
+        "x = np.array([4.0, 16.0]); cholesky_solve(np.array([[4.0, 0.0], [0.0, 16.0]]), x, 2); print(x.tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[1.0, 1.0]"
