@@ -198,3 +198,21 @@ def test_the_gap_can_be_recomputed_from_what_is_kept(data: tuple[sp.csr_matrix, 
         assert proof.objective == pytest.approx(model.objective_[k], rel=1e-12)
         assert proof.gap == pytest.approx(model.dual_gap_[k], abs=1e-9 * proof.objective)
         assert proof.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"tol": None},
+        {"tol": "small"},
+        {"max_iter": 2.5},
+        {"max_iter": "a"},
+        {"n_jobs": "x"},
+        {"threshold": None},
+        {"variance": None},
+        {"random_state": -1},
+    ],
+)
+def test_values_of_the_wrong_kind_are_named(data: tuple[sp.csr_matrix, np.ndarray], bad: dict[str, object]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(bad))):
+        lapwing.MAPClassifier(**bad).fit(*data)

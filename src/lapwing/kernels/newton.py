@@ -249,7 +249,9 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     pointer, column, value = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength)
-        most = max(20, kept) if t >= 0.5 else 0  # after a poor step the gradient says little of who belongs
+        most = (
+            max(20, kept // 2 if kept > WIDE else kept) if t >= 0.5 else 0
+        )  # after a poor step the gradient says little of who belongs
         grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown
@@ -329,7 +331,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             precise = precision <= tol
             if strength == 1.0:
                 reached = fell / max(objective, 1e-300)
-                if reached > (0.02 if m > WIDE else 0.05):
+                if t < 1.0 or reached > (0.02 if m > WIDE else 0.05):
                     precision = 0.1
                 else:
                     precision = max(0.1 * tol, 0.1 * reached if m > WIDE else 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -62,12 +63,15 @@ class TrainSettings:
                     f"got {self.variance!r}"
                 )
         else:
-            for value in np.ravel(self.variance):
-                check_variance(value.item())
-        if not 0.0 < self.tol < 1.0:
+            for value in np.ravel(np.asarray(self.variance)):
+                check_variance(value.item() if hasattr(value, "item") else value)
+        if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
             raise SettingsError(f"tol must be between 0 and 1, got {self.tol!r}")
-        if isinstance(self.max_iter, bool) or self.max_iter < 1:
-            raise SettingsError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        object.__setattr__(self, "tol", float(self.tol))
+        self._check_whole("max_iter", least=1)
+        self._check_whole("select_features", least=1, optional=True)
+        self._check_whole("random_state", least=0, optional=True)
+        self._check_whole("n_jobs", least=None, optional=True)
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise SettingsError(f'class_weight must be None, "balanced" or a mapping, got {self.class_weight!r}')
         for name, choices in (
@@ -77,15 +81,22 @@ class TrainSettings:
         ):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
-        if self.select_features is not None and self.select_features < 1:
-            raise SettingsError(f"select_features must be 1 or more, got {self.select_features!r}")
         self._check_threshold()
+
+    def _check_whole(self, name: str, *, least: int | None, optional: bool = False) -> None:
+        value = getattr(self, name)
+        if optional and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
+            wanted = "a whole number" + ("" if least is None else f" of {least} or more")
+            raise SettingsError(f"{name} must be {wanted}, got {value!r}")
+        object.__setattr__(self, name, int(value))
 
     def _check_threshold(self) -> None:
         rules = ("default", "expected_f1", *RULES)
         if isinstance(self.threshold, Utility) or self.threshold in rules:
             return
-        if isinstance(self.threshold, str) or not 0.0 < self.threshold < 1.0:
+        if not isinstance(self.threshold, Real) or not 0.0 < self.threshold < 1.0:
             raise SettingsError(
                 f"threshold must be one of {', '.join(rules)}, a Utility, or a probability between 0 and 1, "
                 f"got {self.threshold!r}"
