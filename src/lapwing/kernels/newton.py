@@ -43,7 +43,7 @@ def _penalty(beta, mode, l1, l2, strength):
 
 
 @kernel
-def _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength):
+def _prune(working, m, inside, beta, gradient, mode, l1, strength):
     """Let go of features at their mode that are far from moving; returns how many stay."""
     kept = 0
     for a in range(m):
@@ -248,10 +248,10 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     A = np.empty((0, 0))
     pointer, column, value = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
     while rounds < max_rounds:
-        kept = _prune(working, m, inside, beta, gradient, mode, l1, lower, upper, strength)
-        most = (
-            max(20, kept // 2 if kept > WIDE else kept) if t >= 0.5 else 0
-        )  # after a poor step the gradient says little of who belongs
+        kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
+        most = max(20, kept // 2 if kept > WIDE else kept)
+        if t < 0.5:  # after a poor step the gradient says little of who belongs
+            most = 0
         grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown

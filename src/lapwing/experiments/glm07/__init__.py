@@ -1,10 +1,10 @@
 """GLM07 sections 5 and 6: lasso, ridge and a linear SVM over every category of a corpus.
 
-    collection   the corpus as matrices: training and test part, categories
-    settings     which runs there are
-    run          the runs
-    paper        what the paper printed
-    tables, deviations, figures, page   what is made of them
+collection   the corpus as matrices: training and test part, categories
+settings     which runs there are
+run          the runs
+paper        what the paper printed
+tables, deviations, figures, page   what is made of them
 """
 
 from lapwing.experiments.glm07.collection import Collection, collect

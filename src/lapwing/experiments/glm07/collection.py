@@ -124,9 +124,7 @@ def _test_part(test: Corpus, paper: Paper | None, ids: Labels[str] | None, seed:
     return test
 
 
-def _categories(
-    train: Corpus, test: Corpus, paper: Paper | None, asked: Labels[str] | None
-) -> tuple[list[str], int]:
+def _categories(train: Corpus, test: Corpus, paper: Paper | None, asked: Labels[str] | None) -> tuple[list[str], int]:
     """Those with a positive document in both parts (GLM07 section 5.2.1), or those asked for.
 
     RCV1-v2 has all of its categories, those without a positive training document too: they get the

@@ -52,9 +52,6 @@ FULL = (
 PAPERS_SOLVER = Run("lasso", "norm", solver="clg")
 ON_SELECTED = (("ridge", "norm"), ("ridge", "cv"), ("lasso", "norm"), ("lasso", "cv"), ("svm", ""))
 SELECTED = tuple(
-    Run(method, variance, measure, size)
-    for measure in MEASURES
-    for size in SIZES
-    for method, variance in ON_SELECTED
+    Run(method, variance, measure, size) for measure in MEASURES for size in SIZES for method, variance in ON_SELECTED
 )
 EVERY_RUN = (*FULL, PAPERS_SOLVER, *SELECTED)

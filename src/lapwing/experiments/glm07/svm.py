@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from threading import Lock
 
 import numpy as np
 import scipy.sparse as sp
 
-MAX_ITER = 50_000
+TOL = 1e-3  # SVM-Light's own
+MAX_ITER = 1_000_000
 
 _one_at_a_time = Lock()  # liblinear draws from one generator per process: what it finds must not depend on threads
 
@@ -18,14 +20,27 @@ def fit(X: sp.csr_matrix, y: np.ndarray, sample_weight: np.ndarray, seed: int) -
     The print has the mean norm; SVM-Light takes the squares. On cosine-normalised vectors C is 1, on
     selected features larger (the print says smaller).
 
-    Returns (β (d+1,), C, iterations).
+    Returns (β (d+1,), C, iterations); as many as MAX_ITER mean that it has not converged.
     """
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     mean = float(np.average(squares, weights=sample_weight))
     C = 1.0 / mean if mean > 0.0 else 1.0
-    with _one_at_a_time:
-        made = LinearSVC(loss="hinge", C=C, max_iter=MAX_ITER, random_state=seed)
+    X, y, sample_weight = _empty_as_one(X, y, sample_weight)
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the caller sees it from the iterations
+        made = LinearSVC(loss="hinge", C=C, tol=TOL, max_iter=MAX_ITER, random_state=seed)
         made.fit(X, y, sample_weight=sample_weight)
     return np.append(made.coef_.ravel(), made.intercept_), C, int(made.n_iter_)
+
+
+def _empty_as_one(X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """The same problem with the documents that have none of the features as one document of either side."""
+    empty = np.diff(X.indptr) == 0
+    rows, weights = np.flatnonzero(~empty), weight[~empty]
+    for side in (empty & (y > 0), empty & (y <= 0)):
+        if side.any():
+            rows, weights = np.append(rows, np.argmax(side)), np.append(weights, weight[side].sum())
+    return X[rows], y[rows], weights
