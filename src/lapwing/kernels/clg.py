@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import loss_theta, penalty_at
+from lapwing.kernels.loss import loss_theta, primal_objective
 
 NARROWEST = 1e-6  # no trust region gets smaller
 
@@ -49,16 +49,6 @@ def tentative_step(b, pull, curvature, mode, l1):
     if s * (b + step - mode) < 0.0:  # (4.14) it would cross over the mode
         step = mode - b  # (4.15)
     return step
-
-
-@kernel
-def _objective(margin, weight, beta, mode, l1, l2):
-    total = 0.0
-    for i in range(margin.size):
-        total += weight[i] * loss_theta(margin[i])[0]
-    for j in range(beta.size):
-        total += penalty_at(beta[j], mode[j], l1[j], l2[j])
-    return total
 
 
 @kernel
@@ -109,7 +99,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
     for i in range(n):
         theta[i] = loss_theta(margin[i])[1]
     trace = np.empty(max_iter + 1)
-    trace[0] = _objective(margin, weight, beta, mode, l1, l2)
+    trace[0] = primal_objective(margin, weight, beta, mode, l1, l2)
 
     cycles = 0
     converged = False
@@ -140,7 +130,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
                 beta[j] = min(max(reached, lower[j]), upper[j])  # (7)
             radius[j] = max(2.0 * abs(step), 0.5 * radius[j], NARROWEST)  # (8) Eq. 19
         cycles += 1
-        trace[cycles] = _objective(margin, weight, beta, mode, l1, l2)
+        trace[cycles] = primal_objective(margin, weight, beta, mode, l1, l2)
         change = total = 0.0
         for i in range(n):
             change += weight[i] * abs(margin[i] - before[i])

@@ -5,17 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import argmin, dual_objective, feasible_scale, loss_theta, penalty_at, scores, violation
-
-
-@kernel
-def _objective(margin, weight, beta, mode, l1, l2):
-    total = 0.0
-    for i in range(margin.size):
-        total += weight[i] * loss_theta(margin[i])[0]
-    for j in range(beta.size):
-        total += penalty_at(beta[j], mode[j], l1[j], l2[j])
-    return total
+from lapwing.kernels.loss import argmin, dual_objective, feasible_scale, loss_theta, primal_objective, scores, violation
 
 
 @kernel
@@ -47,7 +37,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     diagonal = np.empty(d + 1)
     trial = np.empty(d + 1)
     active = np.empty(d + 1, np.int64)
-    objective = _objective(margin, weight, beta, mode, l1, l2)
+    objective = primal_objective(margin, weight, beta, mode, l1, l2)
     gap = kkt = kkt_bound = np.nan
     converged = False
     rounds = 0
@@ -135,7 +125,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             for a in range(n_active):
                 j = active[a]
                 candidate[j] = trial[j] if t == 1.0 else beta[j] + t * (trial[j] - beta[j])
-            value = _objective(score, weight, candidate, mode, l1, l2)
+            value = primal_objective(score, weight, candidate, mode, l1, l2)
             if value <= objective + 0.01 * t * promise and value < objective:
                 improved = True
                 break

@@ -85,6 +85,17 @@ def feasible_scale(z, l1, l2, lower, upper):
 
 
 @kernel
+def primal_objective(margin, weight, beta, mode, l1, l2):
+    """P(β) of model/objective.py, from the margins."""
+    total = 0.0
+    for i in range(margin.size):
+        total += weight[i] * loss_theta(margin[i])[0]
+    for j in range(beta.size):
+        total += penalty_at(beta[j], mode[j], l1[j], l2[j])
+    return total
+
+
+@kernel
 def dual_objective(theta, weight, z, scale, mode, l1, l2, lower, upper):
     """D(s·θ) of model/objective.py, z = Σ_i c_i θ_i y_i x_i."""
     dual = 0.0
