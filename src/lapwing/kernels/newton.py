@@ -20,6 +20,7 @@ from lapwing.kernels.quadratic import solve
 
 RELAX = 0.2  # factor by which a stronger prior is relaxed
 WIDE = 120  # size of the working set from which pricing costs less than a round
+ROUNDING = 1e-13  # a sum over documents is not known better
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
@@ -251,7 +252,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
         most = max(20, kept // 2 if kept > WIDE else kept)
         if t < 0.5:  # after a poor step the gradient says little of who belongs
-            most = 0
+            most = max(5, kept // 16)
         grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown
@@ -309,7 +310,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
                 for a in range(m):
                     j = working[a]
                     penalty += penalty_at(beta[j] + t * (b[a] - beta[j]), w_mode[a], w_l1[a], w_l2[a])
-                if new_loss + penalty <= objective + 0.01 * t * promise + 1e-15 * objective:
+                if new_loss + penalty <= objective + 0.01 * t * promise + ROUNDING * objective:
                     accepted = True
                     break
                 t *= 0.5
@@ -331,11 +332,14 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             precise = precision <= tol
             if strength == 1.0:
                 reached = fell / max(objective, 1e-300)
-                if t < 1.0 or reached > (0.02 if m > WIDE else 0.05):
+                if (t < 1.0 and reached > tol) or reached > (0.02 if m > WIDE else 0.05):
                     precision = 0.1
                 else:
                     precision = max(0.1 * tol, 0.1 * reached if m > WIDE else 0.0)
-            if m > WIDE or (t == 1.0 and fell <= (LOOSE if strength > 1.0 else np.sqrt(tol)) * objective):
+            if m > WIDE or (
+                (t == 1.0 or fell <= tol * objective)
+                and fell <= (LOOSE if strength > 1.0 else np.sqrt(tol)) * objective
+            ):
                 break
 
         # Price every feature at the dual point, and measure the gap.

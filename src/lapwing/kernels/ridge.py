@@ -184,7 +184,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
                 value, theta[i] = loss_theta(trial[i])
                 new_loss += weight[i] * value
             new_penalty = 0.5 * np.sum(l2 * (beta + t * step - mode) ** 2)
-            if new_loss + new_penalty <= objective + 0.01 * t * slope + 1e-15 * objective:
+            if new_loss + new_penalty <= objective + 0.01 * t * slope + 1e-13 * objective:
                 accepted = True
                 break
             t *= 0.5

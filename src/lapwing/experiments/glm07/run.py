@@ -134,9 +134,15 @@ class _Fitter:
                 self.problem, y, weights, prior, CrossValidation(), method="cv", start=variance, seed=seed
             ).chosen
         compiled = prior.compile(variance, self.train.shape[1])
-        if run.solver == "clg":
+        if run.solver in CLG_TOLERANCE:
             return clg.fit(
-                self.as_given, y, weights, compiled, variance=variance, tol=CLG_TOLERANCE, max_iter=CLG_CYCLES
+                self.as_given,
+                y,
+                weights,
+                compiled,
+                variance=variance,
+                tol=CLG_TOLERANCE[run.solver],
+                max_iter=CLG_CYCLES,
             )
         return newton.fit(self.problem, y, weights, compiled, variance=variance)
 
@@ -159,7 +165,7 @@ def run_everything(
         return whole.fit(run, collection.told.signs(row), collection.truth[:, row], seeds[row])
 
     whole.as_given  # noqa: B018  made once, before threads ask for it
-    for run in (*FULL, PAPERS_SOLVER):
+    for run in (*FULL, *PAPERS_SOLVER):
         results, seconds = _timed(partial(one, run), rows, run.title, n_jobs, progress)
         everything[run.name] = RunResult(run, tuple(results), collection.test.shape[0], seconds)
     collection.train_columns, collection.test_columns  # noqa: B018  made once, before threads ask for them
