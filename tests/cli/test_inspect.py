@@ -72,7 +72,7 @@ def test_two_classes(run: Command, vector_model: Path) -> None:
 
 def test_thresholds_and_variances_are_shown_where_they_tell_something(run: Command, tmp_path: Path) -> None:
     made = build.documents()
-    texts, labels = [one.text for one in made], [one.label for one in made]
+    texts, labels = [one.text for one in made], [[one.label] for one in made]
     lapwing.TextClassifier(threshold=0.25, variance=[1.0, 2.0, 3.0]).fit(texts, labels).save(tmp_path / "m")
     ended = run("inspect", tmp_path / "m")
     assert "variance" in ended.lines[4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
@@ -142,7 +143,11 @@ def test_settings_reach_the_model(run: Command, news: Path, tmp_path: Path) -> N
         "2",
     ]
     fit = ["--prior", "gaussian", "--variance", "2.5", "--threshold", "0.25", "--tol", "1e-6"]
-    assert run("train", news, "-o", tmp_path / "m", *text, *fit).code == 0
+    assert "exclusive classes" in run("train", news, "-o", tmp_path / "m", *text, *fit).err
+    records = [json.loads(line) for line in news.read_text(encoding="utf-8").splitlines()]
+    sets = tmp_path / "sets.jsonl"  # the same documents, free to be in any number of categories
+    sets.write_text("\n".join(json.dumps({"text": r["text"], "labels": [r["label"]]}) for r in records))
+    assert run("train", sets, "-o", tmp_path / "m", *text, *fit).code == 0
     loaded = lapwing.load(tmp_path / "m")
     assert loaded.weighting is not None
     settings = loaded.weighting.settings

@@ -327,7 +327,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
         ({"variance": "large"}, "'large'"),
         ({"prior": "cauchy"}, "'cauchy'"),
         ({"tol": 0.0}, "tol must be between 0 and 1"),
-        ({"max_iter": 0}, "max_iter must be 1 or more"),
+        ({"max_iter": 0}, "max_iter must be a whole number of 1 or more"),
         ({"threshold": 2.0}, "threshold"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"intercept_variance": -1.0}, "intercept_variance must be > 0"),
