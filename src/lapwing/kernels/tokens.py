@@ -15,7 +15,7 @@ _LOW = (1 << _SHIFT) - 1
 
 _SEED = np.uint64(14695981039346656037)
 _PRIME = np.uint64(1099511628211)
-_SPELLED_OUT = 8  # so many code points under 128 fit a key with seven bits each, after a leading 1
+_SPELLED_OUT = 9  # so many code points from 1 to 127 fit a key with seven bits each
 _HASHED = np.uint64(1 << 63)
 KEY, TERM, PLACE, SPARE = range(4)  # the columns of a table of terms
 _AHEAD = 64
@@ -24,12 +24,12 @@ _AHEAD = 64
 @kernel
 def _key(chars, first, end):
     """What a token is looked up by: its spelling itself where that fits, else a hash, marked as one."""
-    packed, h, seen = np.uint64(1), _SEED, np.int32(0)
+    packed, h, seen = np.uint64(0), _SEED, np.int32(0)
     for k in range(first, end):
         code = chars[k]
         packed = (packed << np.uint64(7)) | np.uint64(code)
         h = (h ^ np.uint64(code)) * _PRIME  # FNV-1a
-        seen |= code
+        seen |= code if code > 0 else 128  # a leading NUL would not show in the spelling
     return packed if seen < 128 and end - first <= _SPELLED_OUT else h | _HASHED
 
 
