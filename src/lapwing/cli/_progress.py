@@ -79,4 +79,4 @@ def announce_compiling() -> None:
     except (AttributeError, ImportError, OSError, TypeError):
         return
     if not cached:
-        click.echo("first training in this environment: compiling kernels, some 15 seconds, once", err=True)
+        click.echo("first training in this environment: compiling kernels, some 20 seconds, once", err=True)
