@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import lapwing
 from cli import build
@@ -239,3 +240,11 @@ def test_the_first_training_says_that_it_compiles(model: Path, tmp_path: Path, f
     environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(tmp_path)} if fresh else {})}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
     assert (b"compiling kernels" in done.stderr) is fresh
+
+
+def test_a_probit_model(run: Command, news: Path, tmp_path: Path) -> None:
+    assert run("train", news, "-o", tmp_path / "m", "--link", "probit", "--variance", "9").code == 0
+    assert run("inspect", tmp_path / "m", "--json").json["model"]["link"] == "probit"
+    model = lapwing.load(tmp_path / "m")
+    scores = model.scores(["wheat corn"])
+    np.testing.assert_array_equal(model.category_proba(["wheat corn"]), ndtr(scores))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from lapwing.errors import InputError
 from lapwing.model import PriorArrays, certify
-from lapwing.model.objective import kkt_violation, log_loss, log_prior_constant, penalty, sigmoid
+from lapwing.model.links import log_loss, sigmoid
+from lapwing.model.objective import kkt_violation, log_prior_constant, penalty
 
 INF = np.inf
 

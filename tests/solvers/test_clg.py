@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import erfcx
 
 from lapwing import corpus, priors
 from lapwing.errors import SettingsError
@@ -46,7 +47,7 @@ class Case:
         columns = self.X.tocsc()
         beta = np.clip(self.prior.mode, self.prior.lower, self.prior.upper)
         matrix = columns.indptr, columns.indices, columns.data
-        return beta, kernel.fit(*matrix, self.y, self.c, *self.prior, beta, tol, max_iter)
+        return beta, kernel.fit(*matrix, self.y, self.c, 0, *self.prior, beta, tol, max_iter)
 
 
 def same(size: int, mode=0.0, l1=0.0, l2=0.0, lower=-INF, upper=INF) -> PriorArrays:
@@ -106,15 +107,37 @@ def second_derivative(r: float) -> float:
 @settings(deadline=None)
 @given(r=st.floats(-60.0, 60.0), delta=st.floats(0.0, 40.0), t=st.floats(-1.0, 1.0))
 def test_the_bound_on_the_curvature_holds_and_is_reached(r: float, delta: float, t: float) -> None:
-    bound = kernel.curvature_bound(r, delta)
+    bound = kernel.curvature_bound(r, delta, 0)
     assert second_derivative(r + t * delta) <= bound * (1.0 + 1e-12)
     flattest = 0.0 if abs(r) <= delta else abs(r) - delta
     assert bound == pytest.approx(second_derivative(flattest), rel=1e-12)
 
 
 def test_the_bound_far_out() -> None:
-    assert kernel.curvature_bound(1e4, 1.0) == kernel.curvature_bound(-1e4, 1.0) == 0.0
-    assert kernel.curvature_bound(-1e4, 1e5) == 0.25
+    assert kernel.curvature_bound(1e4, 1.0, 0) == kernel.curvature_bound(-1e4, 1.0, 0) == 0.0
+    assert kernel.curvature_bound(-1e4, 1e5, 0) == 0.25
+
+
+@settings(deadline=None)
+@given(r=st.floats(-60.0, 60.0), delta=st.floats(0.0, 40.0), t=st.floats(-1.0, 1.0))
+def test_the_bound_for_the_probit_link(r: float, delta: float, t: float) -> None:
+    """Against erfcx: θ = √(2/π)/erfcx(-r/√2), loss'' = θ(θ+r)."""
+    theta = np.sqrt(2 / np.pi) / erfcx(-(r + t * delta) / np.sqrt(2))
+    assert theta * (theta + r + t * delta) <= kernel.curvature_bound(r, delta, 1) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_probit_falls_in_every_cycle_to_the_optimum_of_newton(seed: int, kind: str) -> None:
+    case = random_case(seed, KINDS[kind].compile(2.0, 7))
+    problem = newton.Problem(case.X)
+    found = clg.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, max_iter=50_000, link="probit")
+    best = newton.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, link="probit")
+    assert found.objective == pytest.approx(best.objective, rel=1e-8)
+    columns, beta = case.X.tocsc(), case.prior.mode.copy()
+    matrix = columns.indptr, columns.indices, columns.data
+    trace = kernel.fit(*matrix, case.y, case.c, 1, *case.prior, beta, 0.0, 40)[3]
+    assert np.all(np.diff(trace) <= 1e-12 * trace[:-1])
 
 
 @pytest.mark.parametrize("mode", [0.0, 0.7])

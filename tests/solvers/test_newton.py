@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.model import priors
+from lapwing.model.links import LINKS
 from lapwing.model.objective import PriorArrays, certify
 from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import newton
 
+both_links = pytest.mark.parametrize("link", LINKS)
 PRIORS = [kind() for kind in priors.PRIORS.values()]
 
 
@@ -26,32 +28,42 @@ def random_problem(seed: int, n: int = 40, d: int = 25) -> tuple[sp.csr_matrix, 
     return X, y, rng.integers(0, 4, size=n).astype(float) + 0.25 * rng.random()
 
 
-def fit(X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, tol: float = 1e-9) -> FitResult:
-    return newton.fit(newton.Problem(sp.csr_matrix(X)), y, c, prior, variance=1.0, tol=tol)
+def fit(
+    X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, tol: float = 1e-9, link: str = "logit"
+) -> FitResult:
+    return newton.fit(newton.Problem(sp.csr_matrix(X)), y, c, prior, variance=1.0, tol=tol, link=link)
 
 
 def assert_certified(
-    X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, found: FitResult, tol: float
+    X: sp.csr_matrix,
+    y: np.ndarray,
+    c: np.ndarray,
+    prior: PriorArrays,
+    found: FitResult,
+    tol: float,
+    link: str = "logit",
 ) -> None:
-    proof = certify(X, y, prior, found.weights, found.dual, c)
+    proof = certify(X, y, prior, found.weights, found.dual, c, link)
     assert found.converged
     assert proof.objective == pytest.approx(found.objective, rel=1e-10)
     assert proof.relative_gap <= tol * (1 + 1e-6) + 1e-13
     assert proof.kkt == pytest.approx(found.kkt, abs=1e-8 * (1 + np.abs(X).sum()))
 
 
+@both_links
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), log_variance=st.floats(-4, 5))
-def test_certified_optimum(prior: Prior, seed: int, log_variance: float) -> None:
+def test_certified_optimum(prior: Prior, link: str, seed: int, log_variance: float) -> None:
     X, y, c = random_problem(seed)
     arrays = prior.compile(10.0**log_variance, X.shape[1])
-    assert_certified(X, y, c, arrays, fit(X, y, c, arrays), 1e-9)
+    assert_certified(X, y, c, arrays, fit(X, y, c, arrays, link=link), 1e-9, link)
 
 
+@both_links
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_modes_and_bounds(seed: int) -> None:
+def test_modes_and_bounds(link: str, seed: int) -> None:
     X, y, c = random_problem(seed)
     rng = np.random.default_rng(seed)
     size = X.shape[1] + 1
@@ -59,10 +71,10 @@ def test_modes_and_bounds(seed: int) -> None:
     lower = np.where(rng.random(size) < 0.3, mode, -np.inf)
     upper = np.where((rng.random(size) < 0.3) & np.isinf(lower), mode, np.inf)
     prior = PriorArrays(mode, rng.uniform(0.1, 2, size), rng.choice([0.0, 0.5], size), lower, upper)
-    found = newton.fit(newton.Problem(X, merge=False), y, c, prior, variance=1.0, tol=1e-9)
+    found = newton.fit(newton.Problem(X, merge=False), y, c, prior, variance=1.0, tol=1e-9, link=link)
     assert np.all(found.weights >= lower)
     assert np.all(found.weights <= upper)
-    assert_certified(X, y, c, prior, found, 1e-9)
+    assert_certified(X, y, c, prior, found, 1e-9, link)
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
@@ -146,12 +158,13 @@ HARD = {
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 @pytest.mark.parametrize("variance", [1e-3, 1.0, 1e6])
 @pytest.mark.parametrize("case", HARD)
-def test_what_breaks_others(case: str, variance: float, prior: Prior) -> None:
+@both_links
+def test_what_breaks_others(link: str, case: str, variance: float, prior: Prior) -> None:
     X, y, _ = random_problem(5, n=60, d=30)
     X, y = HARD[case](X, y)
     arrays = prior.compile(variance, X.shape[1])
-    found = fit(X, y, np.ones(len(y)), arrays, tol=1e-6)
-    proof = certify(X, y, arrays, found.weights, found.dual)
+    found = fit(X, y, np.ones(len(y)), arrays, tol=1e-6, link=link)
+    proof = certify(X, y, arrays, found.weights, found.dual, link=link)
     # Beyond 1e10 the dual constraint itself is only known to the rounding of a column's sum.
     rounding = 4 * np.finfo(float).eps * np.asarray(abs(X).sum(axis=0)).max(initial=0.0) / (arrays.l1.min() or np.inf)
     assert found.converged

@@ -54,7 +54,6 @@ def _head(model: LinearModel) -> Record:
 
 
 def _record(model: LinearModel, row: int, limit: int | None) -> Record:
-    from lapwing.model.objective import sigmoid
 
     fits = model.fits
     return {
@@ -62,7 +61,7 @@ def _record(model: LinearModel, row: int, limit: int | None) -> Record:
         "positives": int(fits.positives[row]),
         "features": int(model.n_kept[row]),
         "intercept": float(model.intercepts[row]),
-        "threshold": float(sigmoid(model.thresholds)[row]),
+        "threshold": float(model.probability(model.thresholds)[row]),
         "variance": float(fits.variance[row]),
         "objective": float(fits.objective[row]),
         "gap": float(fits.gap[row]),

@@ -60,6 +60,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
 @click.option("--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True)
+@click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True)
 @click.option(
     "--variance",
     default="norm",
@@ -195,7 +196,7 @@ def _settings(options: dict[str, Any]) -> Any:
         one_se=options["one_se"],
     )  # fmt: skip
     return TrainSettings(
-        text=text, prior=options["prior"], variance=_number_or_name(options["variance"]), cv=plan,
+        text=text, prior=options["prior"], link=options["link"], variance=_number_or_name(options["variance"]), cv=plan,
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
         threshold_data=options["threshold_data"], select_features=options["select_features"],

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.model import LinearModel, save
-from lapwing.model.objective import sigmoid
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, train_with_curves
@@ -60,7 +59,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         self.kkt_ = model.fits.kkt
         self.converged_ = model.fits.converged
         self.n_iter_ = model.fits.rounds
-        self.thresholds_ = sigmoid(model.thresholds)
+        self.thresholds_ = model.probability(model.thresholds)
 
     def _inputs(self, X: Any) -> Any:
         return X

@@ -1,4 +1,4 @@
-"""Sparse Bayesian logistic regression on a matrix."""
+"""Sparse Bayesian logistic and probit regression on a matrix."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from lapwing.selection import Utility
 
 
 class MAPClassifier(LinearModelClassifier):
-    """The most probable coefficients of a logistic model under a prior, with a certificate for each category.
+    """The most probable coefficients of a linear model under a prior, with a certificate for each category.
 
     Parameters
     ----------
     prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", or an object of `lapwing.priors`
+    link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score)
     variance : "norm" (from the data, GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a
         number, or one number per category
     cv_variances, cv_folds, cv_runs, one_se : how "cv" and "auto" compare variances; GLM07's grid, 10 folds of
@@ -61,6 +62,7 @@ class MAPClassifier(LinearModelClassifier):
         self,
         prior: str | Prior = "laplace",
         *,
+        link: str = "logit",
         variance: str | float | Sequence[float] = "norm",
         cv_variances: Sequence[float] | None = None,
         cv_folds: int = 10,
@@ -80,6 +82,7 @@ class MAPClassifier(LinearModelClassifier):
         random_state: int | None = 0,
     ) -> None:
         self.prior = prior
+        self.link = link
         self.variance = variance
         self.cv_variances = cv_variances
         self.cv_folds = cv_folds

@@ -46,6 +46,7 @@ class TextClassifier(LinearModelClassifier):
         cosine: bool = True,
         min_df: int = 1,
         prior: str | Prior = "laplace",
+        link: str = "logit",
         variance: str | float | Sequence[float] = "norm",
         cv_variances: Sequence[float] | None = None,
         cv_folds: int = 10,
@@ -74,6 +75,7 @@ class TextClassifier(LinearModelClassifier):
         self.cosine = cosine
         self.min_df = min_df
         self.prior = prior
+        self.link = link
         self.variance = variance
         self.cv_variances = cv_variances
         self.cv_folds = cv_folds

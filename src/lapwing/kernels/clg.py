@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import loss_theta, primal_objective
+from lapwing.kernels.loss import bend, loss_theta, primal_objective
 
 NARROWEST = 1e-6  # no trust region gets smaller
 
 
 @kernel
-def curvature_bound(r, delta):
-    """F(r, δ) ≥ f''(r + Δr) for all |Δr| ≤ δ (GLM07 Eq. 25), δ ≥ 0. 1/(2+e^x+e^-x) is e^-x/(1+e^-x)²."""
+def curvature_bound(r, delta, link):
+    """F(r, δ) ≥ f''(r + Δr) for all |Δr| ≤ δ (GLM07 Eq. 25), δ ≥ 0. 1/(2+e^x+e^-x) is e^-x/(1+e^-x)².
+
+    The probit loss curves less and less as r grows, so there the bound is f''(r - δ).
+    """
+    if link != 0:
+        return bend(r - delta, loss_theta(r - delta, link)[1], link)
     beyond = abs(r) - delta
     if beyond <= 0.0:
         return 0.25
@@ -32,7 +37,7 @@ def _quotient(pull, curvature):
 def tentative_step(b, pull, curvature, mode, l1):
     """Δv_j: where ĝ, on the side of the mode that β_j is on, has its minimum, but no further than the mode.
 
-    pull is minus the derivative of the smooth terms, Σ_i c_i x_ij y_i/(1+e^{r_i}) - l2 (β_j-m_j), and
+    pull is minus the derivative of the smooth terms, Σ_i c_i x_ij y_i θ_i - l2 (β_j-m_j), and
     curvature is G = Σ_i c_i x_ij² F(r_i, Δ_j|x_ij|) + l2. At the mode the side is the direction tried.
     """
     if l1 == 0.0:
@@ -66,11 +71,11 @@ def _with_constant(indptr, indices, data, n):
 
 
 @kernel
-def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol, max_iter):
-    """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
+def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_iter):
+    """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
-    y, weight               labels ±1 and document weights c
+    y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start, within the bounds; overwritten by the solution
 
@@ -90,16 +95,16 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
     indptr, indices, data = _with_constant(indptr, indices, data, n)
     radius = np.ones(size)  # (1) Δ_j
     margin = np.zeros(n)  # r_i
-    theta = np.empty(n)  # 1/(1+e^{r_i}) = -f'(r_i), kept up to date with r_i
+    theta = np.empty(n)  # -f'(r_i), kept up to date with r_i
     before = np.empty(n)  # r_i when the cycle began
     for j in range(size):
         if beta[j] != 0.0:
             for k in range(indptr[j], indptr[j + 1]):
                 margin[indices[k]] += beta[j] * data[k] * y[indices[k]]
     for i in range(n):
-        theta[i] = loss_theta(margin[i])[1]
+        theta[i] = loss_theta(margin[i], link)[1]
     trace = np.empty(max_iter + 1)
-    trace[0] = primal_objective(margin, weight, beta, mode, l1, l2)
+    trace[0] = primal_objective(margin, weight, link, beta, mode, l1, l2)
 
     cycles = 0
     converged = False
@@ -117,7 +122,7 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
                 G = l2[j]  # Eq. 21
                 for k in column:
                     i = indices[k]
-                    G += weight[i] * data[k] * data[k] * curvature_bound(margin[i], radius[j] * abs(data[k]))
+                    G += weight[i] * data[k] * data[k] * curvature_bound(margin[i], radius[j] * abs(data[k]), link)
                 step = tentative_step(beta[j], pull, G, mode[j], l1[j])  # (4)
             step = min(max(step, -radius[j]), radius[j])  # (5) Eq. 27
             step = min(max(step, lower[j] - beta[j]), upper[j] - beta[j])
@@ -125,12 +130,12 @@ def fit(indptr, indices, data, y, weight, mode, l1, l2, lower, upper, beta, tol,
                 for k in column:  # (6)
                     i = indices[k]
                     margin[i] += step * data[k] * y[i]
-                    theta[i] = loss_theta(margin[i])[1]
+                    theta[i] = loss_theta(margin[i], link)[1]
                 reached = mode[j] if step == mode[j] - beta[j] else beta[j] + step  # a mode is met exactly
                 beta[j] = min(max(reached, lower[j]), upper[j])  # (7)
             radius[j] = max(2.0 * abs(step), 0.5 * radius[j], NARROWEST)  # (8) Eq. 19
         cycles += 1
-        trace[cycles] = primal_objective(margin, weight, beta, mode, l1, l2)
+        trace[cycles] = primal_objective(margin, weight, link, beta, mode, l1, l2)
         change = total = 0.0
         for i in range(n):
             change += weight[i] * abs(margin[i] - before[i])

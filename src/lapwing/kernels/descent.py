@@ -5,16 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import argmin, dual_objective, feasible_scale, loss_theta, primal_objective, scores, violation
+from lapwing.kernels.loss import (
+    argmin,
+    bend,
+    dual_objective,
+    feasible_scale,
+    loss_theta,
+    primal_objective,
+    scores,
+    violation,
+)
 
 
 @kernel
-def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta, tol, max_iter):
-    """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
+def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_iter):
+    """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
     offset                  must be zero: this solver goes by stored entries
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
-    y, weight               labels ±1 and document weights c
+    y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
 
@@ -37,14 +46,14 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     diagonal = np.empty(d + 1)
     trial = np.empty(d + 1)
     active = np.empty(d + 1, np.int64)
-    objective = primal_objective(margin, weight, beta, mode, l1, l2)
+    objective = primal_objective(margin, weight, link, beta, mode, l1, l2)
     gap = kkt = kkt_bound = np.nan
     converged = False
     rounds = 0
     while True:
         for i in range(n):
-            theta[i] = loss_theta(margin[i])[1]
-            curvature[i] = weight[i] * theta[i] * (1.0 - theta[i])
+            theta[i] = loss_theta(margin[i], link)[1]
+            curvature[i] = weight[i] * bend(margin[i], theta[i], link)
             shift[i] = 0.0
         # Gradient everywhere; the active coordinates and their second derivatives.
         kkt = kkt_bound = 0.0
@@ -71,7 +80,8 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         scale = feasible_scale(-gradient, l1, l2, lower, upper)
         gap = np.nan
         if not np.isnan(scale):
-            gap = max(objective - dual_objective(theta, weight, -gradient, scale, mode, l1, l2, lower, upper), 0.0)
+            dual = dual_objective(theta, weight, link, -gradient, scale, mode, l1, l2, lower, upper)
+            gap = max(objective - dual, 0.0)
         bound = kkt_bound if np.isnan(gap) else gap
         converged = bound <= tol * objective
         if converged or rounds == max_iter:
@@ -125,7 +135,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             for a in range(n_active):
                 j = active[a]
                 candidate[j] = trial[j] if t == 1.0 else beta[j] + t * (trial[j] - beta[j])
-            value = primal_objective(score, weight, candidate, mode, l1, l2)
+            value = primal_objective(score, weight, link, candidate, mode, l1, l2)
             if value <= objective + 0.01 * t * promise and value < objective:
                 improved = True
                 break

@@ -1,22 +1,52 @@
 """One coordinate, one document: the scalar pieces that every solver is built from.
 
-Symbols as in model/objective.py: r margin, θ = -loss'(r), m mode, l1, l2, lower, upper the prior.
+Symbols as in model/objective.py: r margin, θ = -loss'(r), m mode, l1, l2, lower, upper the prior. `link` is
+0 for the logistic and 1 for the probit loss (model/links.py); to add one, give the four functions that take
+it a branch more.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from lapwing.kernels import probit
 from lapwing.kernels._jit import kernel
 
 
 @kernel
-def loss_theta(margin):
-    """(ln(1+e^-r), 1/(1+e^r)), without overflow, from one exponential."""
+def loss_theta(margin, link):
+    """(ln(1+e^-r), 1/(1+e^r)), without overflow, from one exponential; or (-ln Φ(r), φ(r)/Φ(r))."""
+    if link != 0:
+        return probit.loss_theta(margin)
     decay = np.exp(-abs(margin))
     if margin > 0.0:
         return np.log1p(decay), decay / (1.0 + decay)
     return np.log1p(decay) - margin, 1.0 / (1.0 + decay)
+
+
+@kernel
+def bend(margin, theta, link):
+    """The loss's second derivative, from θ: θ(1-θ), or θ(θ+r)."""
+    return theta * (1.0 - theta) if link == 0 else probit.curvature(margin, theta)
+
+
+@kernel
+def majorant(margin, link):
+    """Curvature with which a parabola that touches the loss at r lies above it everywhere.
+
+    tanh(r/2)/2r touches at -r too (Jaakkola and Jordan); 1 is the most that -ln Φ curves, EGJLM03's EM.
+    """
+    if link != 0:
+        return 1.0
+    return np.tanh(0.5 * margin) / (2.0 * margin) if abs(margin) > 1e-3 else 0.25
+
+
+@kernel
+def conjugate(theta, link):
+    """sup_r [ -θ r - loss(r) ]: θ ln θ + (1-θ) ln(1-θ) over 0 ≤ θ ≤ 1; for probit over θ ≥ 0, by iteration."""
+    if link != 0:
+        return probit.conjugate(theta)
+    return theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta) if 0.0 < theta < 1.0 else 0.0
 
 
 @kernel
@@ -45,12 +75,13 @@ def argmin(b, g, h, mode, l1, l2, lower, upper):
 
 
 @kernel
-def intercept_only(positive, negative, b, mode, l1, l2, lower, upper):
-    """argmin_b p ln(1+e^-b) + q ln(1+e^b) + penalty(b): where every other coefficient is zero."""
+def intercept_only(positive, negative, link, b, mode, l1, l2, lower, upper):
+    """argmin_b p loss(b) + q loss(-b) + penalty(b): where every other coefficient is zero."""
     for _ in range(100):
-        theta = loss_theta(b)[1]
-        g = negative * (1.0 - theta) - positive * theta
-        h = max((positive + negative) * theta * (1.0 - theta), 0.05 * abs(g) + 1e-300)  # steps of 20 at most
+        up, down = loss_theta(b, link)[1], loss_theta(-b, link)[1]
+        g = negative * down - positive * up
+        h = positive * bend(b, up, link) + negative * bend(-b, down, link)
+        h = max(h, 0.05 * abs(g) + 1e-300)  # steps of 20 at most
         best = argmin(b, g, h, mode, l1, l2, lower, upper)
         if abs(best - b) <= 1e-6 * (1.0 + abs(b)):
             return best
@@ -85,24 +116,23 @@ def feasible_scale(z, l1, l2, lower, upper):
 
 
 @kernel
-def primal_objective(margin, weight, beta, mode, l1, l2):
+def primal_objective(margin, weight, link, beta, mode, l1, l2):
     """P(β) of model/objective.py, from the margins."""
     total = 0.0
     for i in range(margin.size):
-        total += weight[i] * loss_theta(margin[i])[0]
+        total += weight[i] * loss_theta(margin[i], link)[0]
     for j in range(beta.size):
         total += penalty_at(beta[j], mode[j], l1[j], l2[j])
     return total
 
 
 @kernel
-def dual_objective(theta, weight, z, scale, mode, l1, l2, lower, upper):
+def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
     """D(s·θ) of model/objective.py, z = Σ_i c_i θ_i y_i x_i."""
     dual = 0.0
     for i in range(theta.size):
-        t = scale * theta[i]
-        if weight[i] > 0.0 and 0.0 < t < 1.0:
-            dual -= weight[i] * (t * np.log(t) + (1.0 - t) * np.log1p(-t))
+        if weight[i] > 0.0:
+            dual -= weight[i] * conjugate(scale * theta[i], link)
     for j in range(z.size):
         zj = scale * z[j]
         if l2[j] > 0.0:
@@ -174,23 +204,23 @@ def scores(indptr, indices, data, offset, beta, n):
 
 
 @kernel
-def log_likelihood(indptr, indices, data, offset, y, weight, beta):
+def log_likelihood(indptr, indices, data, offset, y, weight, link, beta):
     """Σ_i c_i ln p(y_i | x_i, β)"""
     score = scores(indptr, indices, data, offset, beta, y.size)
     total = 0.0
     for i in range(y.size):
         if weight[i] > 0.0:
-            total -= weight[i] * loss_theta(y[i] * score[i])[0]
+            total -= weight[i] * loss_theta(y[i] * score[i], link)[0]
     return total
 
 
 @kernel
-def optimality(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta):
+def optimality(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta):
     """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
     d = beta.size - 1
     score = scores(indptr, indices, data, offset, beta, y.size)
     for i in range(y.size):
-        score[i] = weight[i] * y[i] * loss_theta(y[i] * score[i])[1]
+        score[i] = weight[i] * y[i] * loss_theta(y[i] * score[i], link)[1]
     gradient = np.empty(d + 1)
     loss_gradient(indptr, indices, data, offset, score, gradient)
     kkt = kkt_bound = 0.0

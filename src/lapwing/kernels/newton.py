@@ -6,12 +6,14 @@ import numpy as np
 
 from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import (
+    bend,
     dual_objective,
     feasible_scale,
     few,
     intercept_only,
     loss_gradient,
     loss_theta,
+    majorant,
     penalty_at,
     scores,
     violation,
@@ -25,11 +27,11 @@ LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
 @kernel
-def _evaluate(margin, weight, theta):
+def _evaluate(margin, weight, link, theta):
     """Σ c_i loss(r_i), and θ."""
     total = 0.0
     for i in range(margin.size):
-        loss, theta[i] = loss_theta(margin[i])
+        loss, theta[i] = loss_theta(margin[i], link)
         total += weight[i] * loss
     return total
 
@@ -122,11 +124,11 @@ def _rows_of(indptr, indices, data, working, m, d, n):
 
 
 @kernel
-def _model(pointer, column, value, y, weight, theta, margin, cautious, brief, m, H, G, curvature):
-    """G = gradient of the loss on the working set, H = Σ_i c_i θ_i(1-θ_i) x_i x_iᵀ its Hessian.
+def _model(pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature):
+    """G = gradient of the loss on the working set, H = Σ_i c_i loss''(r_i) x_i x_iᵀ its Hessian.
 
     Far on the wrong side of zero the loss is straight and its curvature tells nothing of where it bends.
-    Then (`cautious`) tanh(r/2)/2r is taken instead, with which the quadratic model lies above the loss.
+    Then (`cautious`) one is taken instead with which the quadratic model lies above the loss.
     `brief`: documents that hardly bend the loss enter on the diagonal only. `curvature` is filled in, 0 there.
     """
     for a in range(m):
@@ -134,18 +136,17 @@ def _model(pointer, column, value, y, weight, theta, margin, cautious, brief, m,
         for b in range(m):
             H[a, b] = 0.0
     for i in range(y.size):
-        curvature[i] = weight[i] * max(theta[i] * (1.0 - theta[i]), 1e-12)
-        if cautious and abs(margin[i]) > 1e-3:
-            curvature[i] = weight[i] * np.tanh(0.5 * margin[i]) / (2.0 * margin[i])
+        bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
+        curvature[i] = weight[i] * max(bends, 1e-12)
     cut = few(curvature) if brief else 0.0
     for i in range(y.size):
         pull = weight[i] * y[i] * theta[i]
-        bends = curvature[i] >= cut
+        counts = curvature[i] >= cut
         for p in range(pointer[i], pointer[i + 1]):
             a = column[p]
             G[a] -= pull * value[p]
             scaled = curvature[i] * value[p]
-            if bends:
+            if counts:
                 for q in range(pointer[i], p + 1):
                     H[a, column[q]] += scaled * value[q]  # columns rise within a document: the lower triangle
             else:
@@ -178,12 +179,12 @@ def _add_offsets(offset, chosen, d, H, G):
 
 
 @kernel
-def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest):
-    """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
+def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest):
+    """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
     offset                  (d+1,) added to every entry of a column
-    y, weight               labels ±1 and document weights c
+    y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
     widest                  give up where the working set would grow beyond this
@@ -193,7 +194,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     direction found as far as the objective falls. From a cold start the prior is first taken stronger
     (`strength` times) and relaxed step by step, so that the set grows with the solution.
 
-    The residuals which the quadratic model predicts at its minimum, θ_i - θ_i(1-θ_i)Δr_i, satisfy the
+    The residuals which the quadratic model predicts at its minimum, θ_i - loss''(r_i)Δr_i, satisfy the
     dual constraints of the working set exactly: they converge as fast as β does, and give the gap.
 
     Returns (objective, gap, kkt_bound, rounds, converged, dual point); gap is NaN if no dual is feasible.
@@ -212,7 +213,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         for i in range(n):
             positive += weight[i] * (y[i] > 0.0)
             negative += weight[i] * (y[i] < 0.0)
-        beta[d] = intercept_only(positive, negative, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
+        beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
     score = scores(indptr, indices, data, offset, beta, n)
     margin = y * score
     theta = np.empty(n)
@@ -223,7 +224,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     curvature = np.empty(n)
     gradient = np.empty(d + 1)
 
-    loss = _evaluate(margin, weight, theta)
+    loss = _evaluate(margin, weight, link, theta)
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
         best_theta[i] = theta[i]
@@ -238,6 +239,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     for j in range(d + 1):
         flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
     best_dual = -np.inf
+    largest = 1.0 if link == 0 else np.inf  # a dual point is between 0 and this
     gap = kkt_bound = np.inf
     converged = False
     rounds = 0
@@ -277,7 +279,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         while rounds < max_rounds:
             rounds += 1
             brief = m > WIDE and precision > tol and not np.any(offset)
-            _model(pointer, column, value, y, weight, theta, margin, cautious, brief, m, H, G, curvature)
+            _model(pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature)
             _add_offsets(offset, chosen, d, H, G)
             for a in range(m):
                 b[a] = beta[working[a]]
@@ -298,14 +300,14 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
                     a = column[p]
                     move += value[p] * (b[a] - beta[working[a]])
                 shift[i] = y[i] * move
-                bend = 0.0 if brief and curvature[i] == 0.0 else theta[i] * (1.0 - theta[i])
-                linear_theta[i] = min(max(theta[i] - bend * shift[i], 0.0), 1.0)
+                bends = 0.0 if brief and curvature[i] == 0.0 else bend(margin[i], theta[i], link)
+                linear_theta[i] = min(max(theta[i] - bends * shift[i], 0.0), largest)
             t = 1.0
             accepted = False
             for _ in range(6):
                 for i in range(n):
                     score[i] = margin[i] + t * shift[i]
-                new_loss = _evaluate(score, weight, theta)
+                new_loss = _evaluate(score, weight, link, theta)
                 penalty = 0.0
                 for a in range(m):
                     j = working[a]
@@ -315,7 +317,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
                     break
                 t *= 0.5
             if not accepted:
-                _evaluate(margin, weight, theta)
+                _evaluate(margin, weight, link, theta)
                 if cautious:
                     stalled = True
                     break
@@ -362,7 +364,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
         else:
             scale = feasible_scale(-gradient, l1, l2, lower, upper)
             source = theta if stalled else linear_theta
-            dual = dual_objective(source, weight, -gradient, scale, mode, l1, l2, lower, upper)
+            dual = dual_objective(source, weight, link, -gradient, scale, mode, l1, l2, lower, upper)
             if dual > best_dual:
                 best_dual = dual
                 for i in range(n):

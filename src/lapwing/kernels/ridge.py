@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import dual_objective, feasible_scale, few, loss_theta
+from lapwing.kernels.loss import bend, dual_objective, feasible_scale, few, loss_theta, majorant
 
 
 @kernel
@@ -108,8 +108,8 @@ def _direction(indptr, indices, data, offset, curvature, kept, small, gradient, 
 
 
 @kernel
-def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, beta, tol, max_rounds):
-    """min_β Σ_i c_i ln(1+e^{-r_i}) + Σ_j l2_j(β_j-m_j)²/2; l1 is 0 and there are no bounds.
+def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
+    """min_β Σ_i c_i loss(r_i) + Σ_j l2_j(β_j-m_j)²/2; l1 is 0 and there are no bounds.
 
     indptr, indices, data   X by rows (CSR); offset and the other arguments as in kernels/newton.py
     Returns (objective, gap, kkt_bound, rounds, converged, dual point); the gap is Σ_j g_j²/(2 l2_j).
@@ -133,7 +133,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
     step = np.empty(d + 1)
     loss = 0.0
     for i in range(n):
-        value, theta[i] = loss_theta(margin[i])
+        value, theta[i] = loss_theta(margin[i], link)
         loss += weight[i] * value
     penalty = 0.5 * np.sum(l2 * (beta - mode) ** 2)
     gap = kkt_bound = np.nan
@@ -154,15 +154,14 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             gap = np.nan
             converged = kkt_bound <= tol * objective
         else:
-            gap = max(objective - dual_objective(theta, weight, z, scale, mode, l1, l2, lower, upper), 0.0)
+            gap = max(objective - dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper), 0.0)
             converged = gap <= tol * objective
         if converged or rounds == max_rounds:
             break
         rounds += 1
         for i in range(n):
-            curvature[i] = weight[i] * max(theta[i] * (1.0 - theta[i]), 1e-12)
-            if cautious and abs(margin[i]) > 1e-3:
-                curvature[i] = weight[i] * np.tanh(0.5 * margin[i]) / (2.0 * margin[i])
+            bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
+            curvature[i] = weight[i] * max(bends, 1e-12)
         cut = 0.0 if np.any(offset) else few(curvature)
         kept = np.flatnonzero(curvature >= cut)
         _diagonals(indptr, indices, data, curvature, cut, l2, small, diagonal)
@@ -181,7 +180,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             new_loss = 0.0
             for i in range(n):
                 trial[i] = margin[i] + t * shift[i]
-                value, theta[i] = loss_theta(trial[i])
+                value, theta[i] = loss_theta(trial[i], link)
                 new_loss += weight[i] * value
             new_penalty = 0.5 * np.sum(l2 * (beta + t * step - mode) ** 2)
             if new_loss + new_penalty <= objective + 0.01 * t * slope + 1e-13 * objective:
@@ -190,7 +189,7 @@ def fit(indptr, indices, data, offset, y, weight, mode, l1, l2, lower, upper, be
             t *= 0.5
         if not accepted:
             for i in range(n):
-                theta[i] = loss_theta(margin[i])[1]
+                theta[i] = loss_theta(margin[i], link)[1]
             if cautious:
                 break
             cautious = True

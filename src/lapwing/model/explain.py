@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lapwing.errors import InputError
-from lapwing.model.objective import sigmoid
 from lapwing.text import strip_html, token_spans
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     settings = model.weighting.settings
     vector = model.vectors([text])
     scores = model.scores(vector)
-    probabilities = sigmoid(scores)[0]
+    probabilities = model.probability(scores)[0]
     chosen = model.decide(scores)[0][-len(model.categories) :]
     if settings.strip_html and settings.tokens != "ready":
         text = strip_html(text)

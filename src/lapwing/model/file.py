@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
 from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.model.objective import LINKS
+from lapwing.model.links import LINKS
 from lapwing.text import TextSettings, Weighting
 
 SCHEMA = 1

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
-from lapwing.model.objective import LINKS, sigmoid
+from lapwing.model.links import LINKS
 from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
@@ -114,9 +114,13 @@ class LinearModel:
         out += self.intercepts
         return out
 
+    def probability(self, scores: np.ndarray) -> np.ndarray:
+        """The link: scores to probabilities, each on its own."""
+        return LINKS[self.link].probability(scores)
+
     def category_proba(self, documents: Any, *, method: str = "auto") -> np.ndarray:
         """(n, rows) probability of each category on its own."""
-        return sigmoid(self.scores(documents, method=method))
+        return self.probability(self.scores(documents, method=method))
 
     def predict_proba(self, documents: Any) -> np.ndarray:
         """(n, classes): rows add up to 1 for exclusive classes, independent probabilities otherwise."""
@@ -124,7 +128,7 @@ class LinearModel:
 
     def sigmoid_by_class(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) each category's own probability; both of two exclusive classes."""
-        proba = sigmoid(scores)
+        proba = self.probability(scores)
         return np.hstack([1.0 - proba, proba]) if proba.shape[1] < len(self.classes) else proba
 
     def class_proba(self, proba: np.ndarray) -> np.ndarray:
@@ -152,7 +156,7 @@ class LinearModel:
         """(n, rows) yes or no for each category on its own."""
         if self.decision == "threshold":
             return scores > self.thresholds
-        chosen = np.column_stack([expected_f1(column) for column in sigmoid(scores).T])
+        chosen = np.column_stack([expected_f1(column) for column in self.probability(scores).T])
         return chosen & (self.thresholds < np.inf)
 
     def predict(self, documents: Any) -> list[Hashable] | list[tuple[Hashable, ...]]:

@@ -11,12 +11,13 @@ prior    five arrays of length d+1: mode m, l1, l2, lower, upper (see `PriorArra
 
     P(β) = Σ_i c_i loss(r_i) + Σ_j [ l1_j |β_j - m_j| + l2_j (β_j - m_j)² / 2 ],   lower ≤ β ≤ upper
 
-a sum over documents, never a mean. Logistic loss: ln(1 + e^-r). Fixed terms of the priors' densities are
-left out (`log_prior_constant` has them).
+a sum over documents, never a mean. The loss is the link's (model/links.py): logistic ln(1 + e^-r), probit
+-ln Φ(r). Fixed terms of the priors' densities are left out (`log_prior_constant` has them).
 
-The dual point is θ (n,), 0 ≤ θ ≤ 1, at the optimum θ_i = -loss'(r_i). With z = Σ_i c_i θ_i y_i x_i
+The dual point is θ (n,), at the optimum θ_i = -loss'(r_i), with loss* the loss's conjugate. With
+z = Σ_i c_i θ_i y_i x_i
 
-    D(θ) = -Σ_i c_i [θ_i ln θ_i + (1-θ_i) ln(1-θ_i)] - Σ_j sup_b [ z_j b - penalty_j(b) ]   ≤ P(β) for every β,
+    D(θ) = -Σ_i c_i loss*(θ_i) - Σ_j sup_b [ z_j b - penalty_j(b) ]   ≤ P(β) for every β,
 
 so P(β) - D(θ) bounds how far β is from the optimum.
 """
@@ -30,8 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-
-LINKS = {"logit": 0}  # the integer codes that kernels see
+from lapwing.model.links import as_link
 
 
 class PriorArrays(NamedTuple):
@@ -72,17 +72,6 @@ class Certificate:
         """gap, or where that is NaN kkt_bound, as a fraction of the objective."""
         bound = self.kkt_bound if np.isnan(self.gap) else self.gap
         return float(bound / max(abs(self.objective), np.finfo(float).tiny))
-
-
-def sigmoid(score: np.ndarray) -> np.ndarray:
-    """1/(1+e^-s), without overflow."""
-    decay = np.exp(-np.abs(score))
-    return np.where(score >= 0.0, 1.0, decay) / (1.0 + decay)
-
-
-def log_loss(margin: np.ndarray) -> np.ndarray:
-    """ln(1+e^-r), without overflow."""
-    return np.logaddexp(0.0, -margin)
 
 
 def penalty(prior: PriorArrays, weights: np.ndarray) -> float:
@@ -129,13 +118,6 @@ def dual_scale(prior: PriorArrays, z: np.ndarray) -> float:
     return float(min(1.0, ratio.min(initial=1.0)))
 
 
-def _entropy(theta: np.ndarray) -> np.ndarray:
-    """θ ln θ + (1-θ) ln(1-θ), 0 at both ends."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta)
-    return np.where((theta <= 0.0) | (theta >= 1.0), 0.0, value)
-
-
 def certify(
     X: sp.csr_matrix | np.ndarray,
     y: np.ndarray,
@@ -143,23 +125,25 @@ def certify(
     weights: np.ndarray,
     dual: np.ndarray | None = None,
     sample_weight: np.ndarray | None = None,
+    link: str = "logit",
 ) -> Certificate:
     """Recompute objective, duality gap and KKT violation of `weights` in plain NumPy.
 
     `dual` is θ; without it θ is taken from the margins. Either is scaled down until it is feasible.
     """
+    form = as_link(link)
     n, size = X.shape[0], X.shape[1] + 1
     y, weights = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     c = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    theta = None if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, 1.0)
+    theta = None if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, form.most)
     if any(of_documents.shape != (n,) for of_documents in (y, c) + (() if theta is None else (theta,))):
         raise InputError(f"expected labels, weights and dual of {n} documents, got {y.shape}, {c.shape}, ...")
     if any(of_features.shape != (size,) for of_features in (weights, *prior)):
         raise InputError(f"expected weights and a prior of {size} coordinates, got {weights.shape}, ...")
     margin = y * (X @ weights[:-1] + weights[-1])
-    objective = float(np.sum(c * log_loss(margin))) + penalty(prior, weights)
+    objective = float(np.sum(c * form.loss(margin))) + penalty(prior, weights)
 
-    residual = sigmoid(-margin)
+    residual = form.theta(margin)
     pull = c * y * residual
     gradient = -np.append(X.T @ pull, pull.sum())
     violation = kkt_violation(prior, weights, gradient)
@@ -173,7 +157,7 @@ def certify(
         scale = dual_scale(prior, z)
         # A hair less than the scale: rounding must not leave a coordinate outside.
         shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
-        dual_objective = float(-np.sum(c * _entropy(shrunk * theta)) - np.sum(_conjugate(prior, shrunk * z)))
+        dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta)) - np.sum(_conjugate(prior, shrunk * z)))
         gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.model.links import as_link
 from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import Laplace, Prior, check_variance
 from lapwing.solvers.newton import Problem, minimise
@@ -89,9 +90,10 @@ class _HeldOut:
         seed: np.random.SeedSequence,
         tol: float,
         max_iter: int,
+        link: str,
     ) -> None:
         fold = deal_folds(y, plan.folds, seed)
-        self.problem, self.y, self.tol, self.max_iter = problem, y, tol, max_iter
+        self.problem, self.y, self.tol, self.max_iter, self.link = problem, y, tol, max_iter, link
         self.prior, self.intercept_variance = prior, intercept_variance
         self.training = [np.where(fold == run, 0.0, weight) for run in range(plan.runs)]
         self.validation = [np.where(fold == run, weight, 0.0) for run in range(plan.runs)]
@@ -107,13 +109,13 @@ class _HeldOut:
 
         if variance not in self.values:
             arrays = self.arrays(variance)
-            results = []
+            results, code = [], as_link(self.link).code
             for run, (train, held_out) in enumerate(zip(self.training, self.validation, strict=True)):
                 stronger = [v for v in self.fitted[run] if v < variance]
                 beta = self.fitted[run][max(stronger)].copy() if stronger else np.zeros(len(arrays.mode))
-                minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)
+                minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
                 self.fitted[run][variance] = beta
-                results.append(log_likelihood(*self.problem.by_column, self.y, held_out, beta))
+                results.append(log_likelihood(*self.problem.by_column, self.y, held_out, code, beta))
             self.values[variance] = results
         return sum(self.values[variance])
 
@@ -135,9 +137,10 @@ def choose_variance(
     intercept_variance: float | None = None,
     tol: float = 1e-4,
     max_iter: int = 500,
+    link: str = "logit",
 ) -> VarianceCurve:
     """The variance of one category: method "cv" over a grid, "auto" by a search that begins at `start`."""
-    held_out = _HeldOut(problem, y, weight, prior, intercept_variance, plan, seed, tol, max_iter)
+    held_out = _HeldOut(problem, y, weight, prior, intercept_variance, plan, seed, tol, max_iter, link)
     if method == "auto":
         return held_out.curve(_search(held_out, start))
     grid = sorted(plan.variances or default_grid(prior))

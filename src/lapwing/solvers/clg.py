@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.errors import SettingsError
-from lapwing.model.objective import PriorArrays, log_loss, penalty, sigmoid
+from lapwing.model.links import as_link
+from lapwing.model.objective import PriorArrays, penalty
 from lapwing.model.result import FitResult
 from lapwing.solvers.newton import Problem
 
@@ -24,6 +25,7 @@ def fit(
     tol: float = 5e-4,
     max_iter: int = 1000,
     start: np.ndarray | None = None,
+    link: str = "logit",
 ) -> FitResult:
     """Minimise the objective of model/objective.py over one category.
 
@@ -38,28 +40,30 @@ def fit(
         raise SettingsError("solver='clg' goes by stored entries and cannot standardize; use solver='auto'")
     arrays = problem.merge(prior)
     beta = np.clip(arrays.mode if start is None else problem.gather(start), arrays.lower, arrays.upper)
-    _, cycles, converged, _ = clg.fit(*problem.by_column[:3], y, sample_weight, *arrays, beta, tol, max_iter)
-    objective, gap, theta = _certified(problem, y, sample_weight, arrays, beta)
-    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, *arrays, beta)
+    code = as_link(link).code
+    _, cycles, converged, _ = clg.fit(*problem.by_column[:3], y, sample_weight, code, *arrays, beta, tol, max_iter)
+    objective, gap, theta = _certified(problem, y, sample_weight, arrays, beta, link)
+    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, code, *arrays, beta)
     weights = _spread(problem, prior, arrays, beta)
     return FitResult(weights, objective, gap, kkt, kkt_bound, cycles, converged, variance, theta)
 
 
 def _certified(
-    problem: Problem, y: np.ndarray, sample_weight: np.ndarray, arrays: PriorArrays, beta: np.ndarray
+    problem: Problem, y: np.ndarray, sample_weight: np.ndarray, arrays: PriorArrays, beta: np.ndarray, link: str
 ) -> tuple[float, float, np.ndarray]:
     """(objective, gap, θ) at β from its own margins; the gap is NaN where no dual point is feasible."""
     from lapwing.kernels.loss import dual_objective, feasible_scale, loss_gradient, scores
 
+    form = as_link(link)
     margin = y * scores(*problem.by_column, beta, len(y))
-    objective = float(np.sum(sample_weight * log_loss(margin))) + penalty(arrays, beta)
-    theta = sigmoid(-margin)
+    objective = float(np.sum(sample_weight * form.loss(margin))) + penalty(arrays, beta)
+    theta = form.theta(margin)
     if np.any(arrays.flat):
         return objective, float("nan"), theta
     gradient = np.empty(len(beta))
     loss_gradient(*problem.by_column, sample_weight * y * theta, gradient)
     scale = feasible_scale(-gradient, *arrays[1:])
-    dual = dual_objective(theta, sample_weight, -gradient, scale, *arrays)
+    dual = dual_objective(theta, sample_weight, form.code, -gradient, scale, *arrays)
     return objective, max(objective - dual, 0.0), theta
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.model.links import as_link
 from lapwing.model.objective import PriorArrays
 from lapwing.model.result import FitResult
 
@@ -105,14 +106,15 @@ def fit(
     tol: float = 1e-4,
     max_iter: int = 500,
     start: np.ndarray | None = None,
+    link: str = "logit",
 ) -> FitResult:
     """Minimise the objective of model/objective.py over one category."""
     from lapwing.kernels.loss import optimality
 
     beta = problem.gather(np.clip(prior.mode, prior.lower, prior.upper) if start is None else start)
     arrays = problem.merge(prior)
-    objective, gap, _, rounds, converged, theta = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter)
-    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, *arrays, beta)
+    objective, gap, _, rounds, converged, theta = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
+    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, as_link(link).code, *arrays, beta)
     weights = problem.spread(beta)
     return FitResult(weights, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)
 
@@ -125,6 +127,7 @@ def minimise(
     beta: np.ndarray,
     tol: float,
     max_iter: int,
+    link: str = "logit",
 ) -> tuple[float, float, float, int, bool, np.ndarray]:
     """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `problem.merge`.
 
@@ -132,9 +135,10 @@ def minimise(
     """
     from lapwing.kernels import descent, newton, ridge
 
+    code = as_link(link).code
     if not arrays.l1.any() and np.isinf(arrays.lower).all() and np.isinf(arrays.upper).all():
-        return ridge.fit(*problem.by_row, y, sample_weight, *arrays, beta, tol, max_iter)
-    found = newton.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter, WIDEST)
+        return ridge.fit(*problem.by_row, y, sample_weight, code, *arrays, beta, tol, max_iter)
+    found = newton.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST)
     if not found[4] and found[3] < max_iter and not problem.offset.any():
-        found = descent.fit(*problem.by_column, y, sample_weight, *arrays, beta, tol, max_iter)
+        found = descent.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter)
     return found

@@ -115,7 +115,7 @@ def _assemble(
         positives=positives.astype(np.int64),
     )
     return LinearModel(
-        link="logit",
+        link=settings.link,
         decision="expected_f1" if settings.threshold == "expected_f1" else "threshold",
         classes=told.classes,
         exclusive=told.exclusive,

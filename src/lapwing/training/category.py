@@ -115,14 +115,17 @@ class Categories:
         return choose_variance(
             problem, y, weight, self.prior, settings.cv, method=str(settings.variance), start=default,
             seed=self.seeds[row], intercept_variance=settings.intercept_variance, tol=settings.tol,
-            max_iter=settings.max_iter,
+            max_iter=settings.max_iter, link=settings.link,
         )  # fmt: skip
 
     def _solve(self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
         settings = self.settings
         prior = self.prior.compile(variance, len(problem.group), settings.intercept_variance)
         solve = clg.fit if settings.solver == "clg" else newton.fit
-        return solve(problem, y, weight, prior, variance=variance, tol=settings.tol, max_iter=settings.max_iter)
+        return solve(
+            problem, y, weight, prior, variance=variance, tol=settings.tol, max_iter=settings.max_iter,
+            link=settings.link,
+        )  # fmt: skip
 
     def _threshold(
         self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult

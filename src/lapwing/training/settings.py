@@ -9,6 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.model.links import as_link
 from lapwing.model.priors import Prior, as_prior, check_variance
 from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.variance import CrossValidation
@@ -23,6 +24,7 @@ THRESHOLD_DATA = ("train", "cv")
 class TrainSettings:
     """All that decides a model besides the corpus.
 
+    link                "logit" (logistic regression) or "probit"
     variance            "norm" (GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a number,
                         or one number per category
     cv                  folds, runs, grid and rule of cross-validation
@@ -39,6 +41,7 @@ class TrainSettings:
 
     text: TextSettings = field(default_factory=TextSettings)
     prior: str | Prior = "laplace"
+    link: str = "logit"
     variance: str | float | Sequence[float] = "norm"
     cv: CrossValidation = field(default_factory=CrossValidation)
     intercept_variance: float | None = None
@@ -56,6 +59,7 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         as_prior(self.prior)
+        as_link(self.link)
         if isinstance(self.variance, str):
             if self.variance not in VARIANCES:
                 raise SettingsError(
@@ -109,4 +113,4 @@ class TrainSettings:
             return 0.0 if self.threshold in ("default", "expected_f1") else None
         if isinstance(self.threshold, Utility):
             return None
-        return float(np.log(self.threshold) - np.log1p(-self.threshold))
+        return float(as_link(self.link).quantile(np.asarray(self.threshold, dtype=float)))
