@@ -218,19 +218,24 @@ def test_an_old_file_is_replaced(run: Command, news: Path, model: Path, tmp_path
     assert list(tmp_path.iterdir()) == [output]
 
 
-def test_an_old_file_stays_when_writing_fails(
-    run: Command, news: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_old_file_stays_when_writing_fails_and_the_work_is_kept(
+    run: Command, news: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
     output = tmp_path / "m"
     output.write_bytes(b"the old model")
-    monkeypatch.setattr("os.replace", full)
-    ended = run("train", news, "-o", output)
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", full)
+        ended = run("train", news, "-o", output)
     assert ended.code in (1, 2)
     assert "No space left on device" in ended.complaint
     assert output.read_bytes() == b"the old model"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "m.checkpoint"]
+    monkeypatch.setattr("lapwing.training.Categories.fit", None)  # nothing is left to fit
+    assert run("train", news, "-o", output).code == 0
+    assert output.read_bytes() == model.read_bytes()
     assert list(tmp_path.iterdir()) == [output]
 
 
@@ -248,3 +253,21 @@ def test_a_probit_model(run: Command, news: Path, tmp_path: Path) -> None:
     model = lapwing.load(tmp_path / "m")
     scores = model.scores(["wheat corn"])
     np.testing.assert_array_equal(model.category_proba(["wheat corn"]), ndtr(scores))
+
+
+def test_without_a_bar_a_long_stage_says_how_long_it_will_take(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lapwing.cli._progress import Progress
+
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    progress = Progress()
+    for _ in range(4):
+        progress("fitting categories", 10, 100)
+        now[0] += 20.0
+    progress("fitting categories", 10, 100)
+    assert capsys.readouterr().err.splitlines() == [
+        "fitting categories: 30 of 100, about 2 min left",
+        "fitting categories: 50 of 100, about 80 s left",
+    ]

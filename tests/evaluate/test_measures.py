@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -193,3 +194,22 @@ def test_no_labels_at_all() -> None:
 def test_no_documents_at_all() -> None:
     with pytest.raises(InputError, match="no documents"):
         evaluate(identity(("a", "b")), [])
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+@pytest.mark.parametrize("decision", ["threshold", "expected_f1"])
+def test_blocks_of_categories_change_nothing(exclusive: bool, decision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if exclusive and decision == "expected_f1":
+        return
+    draw = np.random.default_rng(2)
+    scores = draw.integers(-3, 4, (40, 7)).astype(float)  # with ties
+    model = replace(identity(tuple("abcdefg"), exclusive=exclusive), decision=decision)
+    labels = [(label,) for label in draw.choice(list("abcdefg"), 40)]
+    whole = evaluate(model, [(sp.csr_matrix(scores), labels)])
+    chosen = model.decide(scores)
+    truth = np.array([[label in row for label in "abcdefg"] for row in labels])
+    for f in fields(Tables):
+        assert getattr(whole.tables, f.name).tolist() == getattr(Tables.of(truth, chosen), f.name).tolist()
+    monkeypatch.setattr("lapwing.evaluate.measures.BLOCK_SCORES", 80)
+    parts = evaluate(model, [(sp.csr_matrix(scores[:13]), labels[:13]), (sp.csr_matrix(scores[13:]), labels[13:])])
+    assert parts.to_dict() == whole.to_dict()

@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lapwing.errors import InputError
 from lapwing.model import LinearModel
+from lapwing.model.linear import best
 from lapwing.text import strip_html
 
 from .build import TEXTS, model, text_model
@@ -191,3 +194,36 @@ def test_categories_can_be_chosen() -> None:
 def test_a_model_of_vectors_explains_no_text() -> None:
     with pytest.raises(InputError, match="trained on vectors"):
         model([[1.0, 2.0]], [0.0], classes=("x",)).explain("text")
+
+
+@pytest.mark.parametrize("density", [0.1, 0.9])
+def test_scores_of_some_rows_and_of_dense_parts_are_those_of_all(
+    density: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(0)
+    weights = np.where(draw.random((9, 40)) < density, draw.standard_normal((9, 40)), 0.0)
+    X = sp.random(30, 40, 0.3, random_state=1, format="csr")
+    whole = model(weights, np.arange(9.0), classes=tuple("abcdefghi")).scores(X)
+    np.testing.assert_allclose(whole, X @ weights.T + np.arange(9.0), atol=1e-12)
+    monkeypatch.setattr("lapwing.model.linear.LARGEST", 80)
+    parts = model(weights, np.arange(9.0), classes=tuple("abcdefghi"))
+    for rows in (slice(None), slice(0, 9), slice(2, 7), slice(8, 9), slice(3, 3)):
+        assert parts.scores(X, rows=rows).tobytes() == whole[:, rows].tobytes()
+
+
+def test_decisions_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = sp.random(50, 6, 0.5, random_state=1, format="csr")
+    weights = np.random.default_rng(1).standard_normal((6, 6))
+    for exclusive in (True, False):
+        made = model(weights, np.zeros(6), classes=tuple("abcdef"), exclusive=exclusive)
+        chosen = made.decide(made.scores(X))
+        expected = [tuple(np.array(list("abcdef"))[row]) for row in chosen]
+        monkeypatch.setattr("lapwing.model.linear.BLOCK", 7)
+        assert made.predict(X) == ([row[0] for row in expected] if exclusive else expected)
+
+
+@given(st.integers(1, 9), st.integers(1, 12), st.integers(0, 10_000))
+def test_the_best_are_those_a_stable_sort_puts_first(width: int, count: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 4, (5, width)).astype(float)
+    for row, found in zip(values, best(values, count), strict=True):
+        assert found.tolist() == np.argsort(-row, kind="stable")[:count].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ from typing import Any
 
 import click
 
+SILENCE = 30.0  # seconds without a word where there is no bar
+
 
 class Progress:
-    """A bar per stage on a terminal; elsewhere one plain line when a stage is done.
+    """A bar per stage on a terminal; elsewhere a plain line when a stage is done, and every half minute before.
 
     Stages follow one another: when the next begins, the last is done.
     """
@@ -23,21 +26,33 @@ class Progress:
         self.quiet = quiet
         self.stage: str | None = None
         self.total = 0
-        self.began = 0.0
+        self.done = 0
+        self.began = self.said = 0.0
         self.task: Any = None
 
     def begin(self, stage: str, total: int | None = None) -> None:
         """Start a stage; without a total the bar only shows that something goes on."""
         self.end()
-        self.stage, self.total, self.began = stage, total or 0, time.perf_counter()
+        self.stage, self.total, self.done = stage, total or 0, 0
+        self.began = self.said = time.perf_counter()
         if self.bars is not None:
             self.task = self.bars.add_task(stage, total=total)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if stage != self.stage:
             self.begin(stage, total)
+        self.done += done
         if self.bars is not None:
             self.bars.update(self.task, advance=done)
+        elif not self.quiet and time.perf_counter() - self.said > SILENCE:
+            self._say_how_long()
+
+    def _say_how_long(self) -> None:
+        self.said = time.perf_counter()
+        spent = self.said - self.began
+        left = spent / self.done * (self.total - self.done) if self.done else math.inf
+        rest = f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left"
+        click.echo(f"{self.stage}: {self.done} of {self.total}" + (f", {rest}" if self.done else ""), err=True)
 
     def end(self, total: int | None = None) -> None:
         """The current stage, if any, is done."""

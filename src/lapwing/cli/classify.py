@@ -34,40 +34,46 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
     """
     from lapwing.cli._documents import streamed
     from lapwing.model import load
+    from lapwing.model.linear import best
 
     loaded = load(model)
     for ids, documents, _ in streamed(data, reading, loaded, split):
         scores = loaded.scores(documents)
         lines = _json_lines if as_json else _table_lines
-        answers = lines(loaded, ids, loaded.sigmoid_by_class(scores), loaded.decide(scores), top)
+        proba = loaded.sigmoid_by_class(scores)
+        answers = lines(loaded, ids, proba, loaded.decide(scores), best(proba, top) if top else None)
         click.echo("\n".join(answers))
 
 
 def _json_lines(
-    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: int | None
+    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: list[np.ndarray] | None
 ) -> Iterator[str]:
     for i, document in enumerate(ids):
-        order = np.argsort(-proba[i], kind="stable")
-        shown = order[:top] if top else range(len(model.classes))
+        shown = range(len(model.classes)) if top is None else top[i]
         yield as_json_line(
             {
                 "id": document,
-                "predicted": [model.classes[k] for k in order if chosen[i, k]],
+                "predicted": [model.classes[k] for k in _chosen(proba[i], chosen[i])],
                 "probabilities": {str(model.classes[k]): float(proba[i, k]) for k in shown},
             }
         )
 
 
 def _table_lines(
-    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: int | None
+    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: list[np.ndarray] | None
 ) -> Iterator[str]:
     """Tab-separated; a tab or line end inside a name becomes a blank."""
     labels = [str(label).translate(TO_BLANK) for label in model.classes]
     for i, document in enumerate(ids):
         name = document.translate(TO_BLANK)
-        order = np.argsort(-proba[i], kind="stable")
-        shown = order[:top] if top else [k for k in order if chosen[i, k]]
+        shown = _chosen(proba[i], chosen[i]) if top is None else top[i]
         for k in shown:
             yield f"{name}\t{labels[k]}\t{float(proba[i, k])!r}"
         if not len(shown):
             yield f"{name}\t\t"
+
+
+def _chosen(proba: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The classes decided on, most probable first."""
+    found = np.flatnonzero(chosen)
+    return found[np.argsort(-proba[found], kind="stable")]

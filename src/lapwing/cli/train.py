@@ -126,7 +126,8 @@ def command(data: str, output: str, reading: dict[str, Any], split: str | None, 
     """Train a model on the labelled documents of DATA and write it to a file.
 
     DATA is a file, folder or archive: JSON lines, CSV, TSV, a folder per class, Reuters-21578, RCV1 token
-    files, SMART records or svmlight vectors.
+    files, SMART records or svmlight vectors. A run that was stopped, started again with the same command,
+    goes on from the categories it had finished, kept in a file beside the output.
     """
     check_output(output, data)
     settings = _settings(options)
@@ -136,8 +137,10 @@ def command(data: str, output: str, reading: dict[str, Any], split: str | None, 
         from lapwing.model import save
         from lapwing.training import train
 
-        model = train(corpus, settings, progress=progress)
+        checkpoint = Path(f"{output}.checkpoint")
+        model = train(corpus, settings, progress=progress, checkpoint=checkpoint)
         save(model, output)
+        checkpoint.unlink(missing_ok=True)
     summary = _summary(output, corpus, model)
     if as_json:
         print_json(summary)

@@ -1,5 +1,9 @@
-"""How many fits are run: threads on this machine. Kernels release the GIL, and no fit sees another."""
+"""How many fits are run: threads on this machine, and a checkpoint of what they finished.
 
+Kernels release the GIL, and no fit sees another.
+"""
+
+from lapwing.engine.checkpoint import Checkpoint
 from lapwing.engine.threads import run_all
 
-__all__ = ["run_all"]
+__all__ = ["Checkpoint", "run_all"]

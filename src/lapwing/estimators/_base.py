@@ -45,11 +45,11 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         return TrainSettings(text=TextSettings(**text), cv=plan, **params)
 
     def _train(self, corpus: Corpus, classes: Sequence[Hashable] | None) -> None:
-        model, fits = train_with_curves(corpus, self._settings(), classes=classes)
+        model, fits = train_with_curves(corpus, self._settings(), classes=classes, most_duals=MOST_DUALS)
         self.model_ = model
         self.variance_curves_ = [one.curve for one in fits]
-        small = len(fits) * len(corpus) <= MOST_DUALS
-        self.dual_ = np.vstack([one.fit.dual for one in fits]) if small else None
+        duals = [one.dual for one in fits if one.dual is not None]
+        self.dual_ = np.vstack(duals) if duals else None
         self.classes_ = _label_array(model.classes)
         self.coef_ = model.weights
         self.intercept_ = model.intercepts
@@ -83,13 +83,15 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray | list[tuple[Hashable, ...]]:
         """Classes; for label sets an indicator array, or tuples of labels where fit() had label lists."""
         check_is_fitted(self)
-        chosen = self.model_.decide(self.model_.scores(self._inputs(X)))
-        if self.model_.exclusive:
-            answer: np.ndarray = self.classes_[np.argmax(chosen, axis=1)]
+        model, blocks = self.model_, self.model_.score_blocks(self._inputs(X))
+        if model.exclusive:
+            winners = [model.winners(scores) for scores in blocks]
+            answer: np.ndarray = self.classes_[np.concatenate([np.zeros(0, dtype=np.int64), *winners])]
             return answer
+        chosen = [model.members(scores) for scores in blocks]
         if self._label_lists:
-            return [tuple(self.model_.classes[k] for k in np.flatnonzero(row)) for row in chosen]
-        return chosen.astype(int)
+            return [tuple(model.classes[k] for k in np.flatnonzero(row)) for block in chosen for row in block]
+        return np.vstack([np.zeros((0, len(model.classes)), dtype=bool), *chosen]).astype(int)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""

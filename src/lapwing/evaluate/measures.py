@@ -7,13 +7,16 @@ find and nothing was found (GLM07); `undefined=0.0` is the other convention.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.model.linear import LinearModel
+
+BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
 
 
 @dataclass(frozen=True)
@@ -151,33 +154,65 @@ def evaluate(
     *,
     undefined: float = 1.0,
 ) -> Evaluation:
-    """Score blocks of (documents, label sets) and count what was right."""
+    """Score blocks of (documents, label sets) and count what was right.
+
+    Documents are kept as sparse vectors, and a few categories at a time are scored over all of them.
+    """
     number = {label: k for k, label in enumerate(model.classes)}
-    truths, all_scores = [], []
+    vectors: list[sp.csr_matrix] = []
+    rows: list[int] = []
+    columns: list[int] = []
     unknown: set[Hashable] = set()
+    n = 0
     for documents, labels in blocks:
-        truth = np.zeros((len(labels), len(number)), dtype=bool)
-        for i, row in enumerate(labels):
-            for label in row:
-                if label in number:
-                    truth[i, number[label]] = True
-                else:
-                    unknown.add(label)
-        truths.append(truth)
-        all_scores.append(model.scores(documents))
-    if not truths:
+        for i, row in enumerate(labels, n):
+            known = [number[label] for label in row if label in number]
+            rows += [i] * len(known)
+            columns += known
+            unknown.update(label for label in row if label not in number)
+        vectors.append(model.vectors(documents))
+        n += len(labels)
+    if not vectors:
         raise InputError("there are no documents to evaluate")
-    truth = np.vstack(truths)
-    scores = np.vstack(all_scores)
-    by_class = np.hstack([-scores, scores]) if scores.shape[1] < len(number) else scores
+    truth = sp.csc_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n, len(number)))
+    tables, areas = _by_category(model, sp.vstack(vectors, format="csr"), truth)
     return Evaluation(
         categories=model.classes,
         exclusive=model.exclusive,
-        documents=len(truth),
-        tables=Tables.of(truth, model.decide(scores)),
-        auc=np.array([auc(truth[:, k], by_class[:, k]) for k in range(len(number))]),
-        occurs=np.asarray(truth.any(axis=0)),
+        documents=n,
+        tables=tables,
+        auc=areas,
+        occurs=tables.tp + tables.fn > 0,
         unknown=tuple(sorted(unknown, key=str)),
         n_kept=np.broadcast_to(model.n_kept, len(number)),
         undefined=undefined,
     )
+
+
+def _by_category(model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix) -> tuple[Tables, np.ndarray]:
+    """Tables and AUC of every class, a block of categories after the other."""
+    n, classes = truth.shape
+    shared = len(model.categories) < classes  # two exclusive classes, one score
+    size = max(1, BLOCK_SCORES // max(n, 1))
+    blocks = [slice(0, classes)] if shared else [slice(k, min(k + size, classes)) for k in range(0, classes, size)]
+    tables, areas = [], []
+    best, winner = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
+    for block in blocks:
+        scores = model.scores(matrix, rows=slice(None) if shared else block)
+        inside = truth[:, block].toarray()
+        if not model.exclusive:
+            tables.append(Tables.of(inside, model.members(scores, block)))
+        elif shared:
+            winner = model.winners(scores)
+            scores = np.hstack([-scores, scores])
+        else:  # the largest so far, the first among equals
+            open_to = np.where(model.thresholds[block] < np.inf, scores, -np.inf)
+            here = np.argmax(open_to, axis=1)
+            value = open_to[np.arange(n), here]
+            winner, best = np.where(value > best, here + block.start, winner), np.maximum(best, value)
+        areas += [auc(inside[:, k], scores[:, k]) for k in range(inside.shape[1])]
+    if model.exclusive:
+        for block in blocks:
+            chosen = winner[:, None] == np.arange(classes)[block]
+            tables.append(Tables.of(truth[:, block].toarray(), chosen))
+    return Tables(*(np.concatenate([getattr(t, f.name) for t in tables]) for f in fields(Tables))), np.array(areas)

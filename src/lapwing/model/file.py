@@ -160,8 +160,10 @@ def from_bytes(content: bytes) -> LinearModel:
     """Everything the file states is checked before it is used."""
     at = _hash_at(content)
     stated = content[at : at + 64]
-    blank = content[:at] + BLANK_HASH.encode() + content[at + 64 :]
-    if hashlib.sha256(blank).hexdigest().encode() != stated:
+    digest = hashlib.sha256(memoryview(content)[:at])
+    digest.update(BLANK_HASH.encode())
+    digest.update(memoryview(content)[at + 64 :])
+    if digest.hexdigest().encode() != stated:
         raise ModelFileError("the checksum does not match: the file is truncated or was altered")
     header, tensors = _unpack(content)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
 BLOCK = 1024  # documents scored at a time
+LARGEST = 2**24  # numbers in a dense array of weights: 128 MB
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,36 @@ class LinearModel:
         """Features with a weight, per category."""
         return np.diff(self.weights.indptr)
 
+    @property
+    def sparsity(self) -> float:
+        """AAGBD11 Eq. 13: 1 - features used per category / features."""
+        return 1.0 - float(np.mean(self.n_kept)) / max(len(self.feature_names), 1)
+
     @cached_property
-    def _columns(self) -> sp.csc_matrix | np.ndarray:
-        """The transposed weights: sparse where that is smaller."""
-        dense = self.weights.nnz > 0.3 * self.weights.shape[0] * self.weights.shape[1]
-        return self.weights.toarray().T.copy() if dense else self.weights.T.tocsr()
+    def _dense(self) -> bool:
+        """Whether so many weights are not zero that a dense product is faster."""
+        return bool(self.weights.nnz > 0.3 * self.weights.shape[0] * self.weights.shape[1])
+
+    @cached_property
+    def _columns(self) -> sp.csr_matrix | np.ndarray:
+        return self._transposed(slice(None))
+
+    def _transposed(self, rows: slice) -> sp.csr_matrix | np.ndarray:
+        """(d, rows)"""
+        weights = self.weights[rows]
+        return weights.toarray().T.copy() if self._dense else weights.T.tocsr()
+
+    def _parts(self, rows: slice) -> Iterator[tuple[slice, sp.csr_matrix | np.ndarray]]:
+        """The transposed weights of `rows`, dense ones at most `LARGEST` numbers at a time."""
+        first, last, _ = rows.indices(len(self.intercepts))
+        everything = last - first == len(self.intercepts)
+        at_a_time = max(1, LARGEST // max(self.weights.shape[1], 1)) if self._dense else max(last - first, 1)
+        if everything and last - first <= at_a_time:
+            yield slice(0, last), self._columns
+            return
+        for start in range(first, last, at_a_time):
+            end = min(start + at_a_time, last)
+            yield slice(start - first, end - first), self._transposed(slice(start, end))
 
     def vectors(self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto") -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
@@ -104,15 +130,24 @@ class LinearModel:
             raise InputError("this model was trained on vectors; give a matrix of features, not texts")
         return self.weighting.vectors(documents, method=method)
 
-    def scores(self, documents: Any, *, method: str = "auto") -> np.ndarray:
-        """(n, rows) linear scores x·β + intercept."""
+    def scores(self, documents: Any, *, method: str = "auto", rows: slice = slice(None)) -> np.ndarray:
+        """(n, rows) linear scores x·β + intercept, of all categories or of some."""
         matrix = self.vectors(documents, method=method)
-        out = np.empty((matrix.shape[0], len(self.intercepts)))
-        for start in range(0, matrix.shape[0], BLOCK):
-            product = matrix[start : start + BLOCK] @ self._columns
-            out[start : start + BLOCK] = product.toarray() if sp.issparse(product) else product
-        out += self.intercepts
+        intercepts = self.intercepts[rows]
+        out = np.empty((matrix.shape[0], len(intercepts)))
+        for columns, weights in self._parts(rows):
+            for start in range(0, matrix.shape[0], BLOCK):
+                product = matrix[start : start + BLOCK] @ weights
+                out[start : start + BLOCK, columns] = product.toarray() if sp.issparse(product) else product
+        out += intercepts
         return out
+
+    def score_blocks(self, documents: Any) -> Iterator[np.ndarray]:
+        """The same for a block of documents after the other; all at once where the decision is over the batch."""
+        matrix = self.vectors(documents)
+        size = BLOCK if self.decision == "threshold" else max(matrix.shape[0], 1)
+        for start in range(0, matrix.shape[0], size):
+            yield self.scores(matrix[start : start + size])
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
         """The link: scores to probabilities, each on its own."""
@@ -143,28 +178,34 @@ class LinearModel:
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) True where the document is put in the class; never where the threshold is infinite."""
         if not self.exclusive:
-            return self._members(scores)
-        if scores.shape[1] == 1:
-            positive = self._members(scores)
-            return np.hstack([~positive, positive])
-        chosen = np.zeros(scores.shape, dtype=bool)
-        open_to = np.where(self.thresholds < np.inf, scores, -np.inf)
-        chosen[np.arange(len(scores)), np.argmax(open_to, axis=1)] = True
+            return self.members(scores)
+        chosen = np.zeros((len(scores), len(self.classes)), dtype=bool)
+        chosen[np.arange(len(scores)), self.winners(scores)] = True
         return chosen
 
-    def _members(self, scores: np.ndarray) -> np.ndarray:
+    def winners(self, scores: np.ndarray) -> np.ndarray:
+        """(n,) the class of every document, by its number, where classes are exclusive."""
+        if scores.shape[1] == 1:
+            return self.members(scores)[:, 0].astype(np.int64)
+        return np.argmax(np.where(self.thresholds < np.inf, scores, -np.inf), axis=1)
+
+    def members(self, scores: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
         """(n, rows) yes or no for each category on its own."""
+        thresholds = self.thresholds[rows]
         if self.decision == "threshold":
-            return scores > self.thresholds
+            return scores > thresholds
         chosen = np.column_stack([expected_f1(column) for column in self.probability(scores).T])
-        return chosen & (self.thresholds < np.inf)
+        return chosen & (thresholds < np.inf)
 
     def predict(self, documents: Any) -> list[Hashable] | list[tuple[Hashable, ...]]:
         """One class per document where they are exclusive, else a tuple of the categories it is in."""
-        chosen = self.decide(self.scores(documents))
-        if self.exclusive:
-            return [self.classes[k] for k in np.argmax(chosen, axis=1)]
-        return [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in chosen]
+        answers: list[Any] = []
+        for scores in self.score_blocks(documents):
+            if self.exclusive:
+                answers += [self.classes[k] for k in self.winners(scores)]
+            else:
+                answers += [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in self.members(scores)]
+        return answers
 
     def top_features(self, row: int, limit: int | None = None) -> list[tuple[str, float]]:
         """Features of a category by size of weight, largest first; ties by name."""
@@ -178,3 +219,14 @@ class LinearModel:
     def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
         """The words of `text` that spoke for and against each category."""
         return explain_text(self, text, categories)
+
+
+def best(values: np.ndarray, count: int) -> list[np.ndarray]:
+    """Of every row the places of its `count` largest values, largest first; of equal ones those that come first."""
+    count = min(count, values.shape[1])
+    least = np.partition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count]
+    found = []
+    for row, enough in zip(values, values >= least[:, None], strict=True):
+        places = np.flatnonzero(enough)
+        found.append(places[np.argsort(-row[places], kind="stable")][:count])
+    return found

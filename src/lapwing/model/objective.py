@@ -50,8 +50,22 @@ class PriorArrays(NamedTuple):
         return (self.l1 == 0.0) & (self.l2 == 0.0) & unbounded
 
 
+class Proven:
+    """Whatever states how far it is from the optimum: `objective`, `gap` and `kkt_bound`."""
+
+    objective: float
+    gap: float
+    kkt_bound: float
+
+    @property
+    def relative_gap(self) -> float:
+        """gap, or where that is NaN kkt_bound, as a fraction of the objective."""
+        bound = self.kkt_bound if np.isnan(self.gap) else self.gap
+        return float(bound / max(abs(self.objective), np.finfo(float).tiny))
+
+
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Proven):
     """How good a point is, as recomputed from nothing but the problem and the point.
 
     gap   objective - dual_objective: the optimum is no further below. NaN where a coefficient of infinite
@@ -66,12 +80,6 @@ class Certificate:
     gap: float
     kkt: float
     kkt_bound: float
-
-    @property
-    def relative_gap(self) -> float:
-        """gap, or where that is NaN kkt_bound, as a fraction of the objective."""
-        bound = self.kkt_bound if np.isnan(self.gap) else self.gap
-        return float(bound / max(abs(self.objective), np.finfo(float).tiny))
 
 
 def penalty(prior: PriorArrays, weights: np.ndarray) -> float:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lapwing.model.objective import Proven
+
 
 @dataclass(frozen=True, eq=False)
-class FitResult:
+class FitResult(Proven):
     """Weights with the proof of their quality.
 
     weights     (d+1,) dense, intercept last
@@ -26,9 +28,3 @@ class FitResult:
     converged: bool
     variance: float
     dual: np.ndarray
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap, or where that is NaN the KKT bound, as a fraction of the objective."""
-        bound = self.kkt_bound if np.isnan(self.gap) else self.gap
-        return float(bound / max(abs(self.objective), np.finfo(float).tiny))

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
-from lapwing.engine import run_all
+from lapwing.engine import Checkpoint, run_all
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.priors import as_prior
 from lapwing.selection import Utility
 from lapwing.text import Design, TextSettings, design
 from lapwing.training.category import Categories, CategoryFit
+from lapwing.training.fingerprint import fingerprint
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 
 __all__ = ["Progress", "TrainSettings", "make_design", "train", "train_with_curves"]
+
+log = logging.getLogger(__name__)
+
+PROOF = ("variance", "objective", "gap", "kkt", "rounds", "converged")  # what a model says of every fit
 
 Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
 
@@ -34,9 +41,14 @@ def train(
     *,
     classes: Sequence[Hashable] | None = None,
     progress: Progress | None = None,
+    checkpoint: Path | None = None,
 ) -> LinearModel:
-    """Fit every category of a corpus; documents without labels are negatives of all of them."""
-    return train_with_curves(corpus, settings, classes=classes, progress=progress)[0]
+    """Fit every category of a corpus; documents without labels are negatives of all of them.
+
+    Each finished category is appended to the file `checkpoint`. Where that is there already, of the same data
+    and settings, its categories are taken over. It is left in place: remove it when the model is safe.
+    """
+    return train_with_curves(corpus, settings, classes=classes, progress=progress, checkpoint=checkpoint)[0]
 
 
 def train_with_curves(
@@ -45,8 +57,11 @@ def train_with_curves(
     *,
     classes: Sequence[Hashable] | None = None,
     progress: Progress | None = None,
+    checkpoint: Path | None = None,
+    most_duals: int = 0,
 ) -> tuple[LinearModel, list[CategoryFit]]:
-    """The model, and what each category came to: dual points, curves of the variance."""
+    """The model, and what each category came to: curves of the variance, dual points where all of them
+    together are at most `most_duals` numbers."""
     settings = settings or TrainSettings()
     told = targets(corpus.labels, corpus.exclusive, classes)
     if corpus.exclusive and any(len(row) != 1 for row in corpus.labels):
@@ -58,15 +73,38 @@ def train_with_curves(
         )
     made = make_design(corpus, settings, progress)
     weights = check_weights(corpus.weights, len(corpus))
-    categories = Categories(made.matrix, told, weights, settings)
-    if settings.select_features is None:
+    categories = Categories(made.matrix, told, weights, settings, len(told.fitted) * len(corpus) <= most_duals)
+    if checkpoint is None:
+        fits, date = _fit_all(categories, progress), run_date()
+    else:
+        with Checkpoint(checkpoint, fingerprint(_release(), settings, told, weights, made), run_date()) as finished:
+            fits, date = _fit_all(categories, progress, finished), finished.started
+    _warn_unconverged(fits, told, settings)
+    return _assemble(corpus, settings, told, made, fits, date), fits
+
+
+def _fit_all(
+    categories: Categories, progress: Progress | None, finished: Checkpoint | None = None
+) -> list[CategoryFit]:
+    """Every category, in order; those of the checkpoint as they are there, the others appended to it."""
+    fits = {} if finished is None else {row: CategoryFit.from_bytes(one) for row, one in finished.records.items()}
+    rows = [row for row in range(len(categories)) if row not in fits]
+    if fits:
+        log.warning("going on after %d of %d categories, from %s", len(fits), len(categories), finished.path)  # type: ignore[union-attr]
+    if categories.settings.select_features is None and rows:
         categories.problem  # noqa: B018  made once, before threads ask for it
-    step = None if progress is None else (lambda done: progress("fitting categories", done, len(categories)))
+    step = None if progress is None else (lambda done: progress("fitting categories", done, len(rows)))
     if step is not None:
         step(0)
-    fits = run_all(categories.fit, range(len(categories)), n_jobs=settings.n_jobs, progress=step)
-    _warn_unconverged(fits, told, settings)
-    return _assemble(corpus, settings, told, made, fits), fits
+
+    def fit(row: int) -> CategoryFit:
+        one = categories.fit(row)
+        if finished is not None:
+            finished.append(row, one.to_bytes())
+        return one
+
+    fits |= zip(rows, run_all(fit, rows, n_jobs=categories.settings.n_jobs, progress=step), strict=True)
+    return [fits[row] for row in range(len(categories))]
 
 
 def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> Design:
@@ -84,59 +122,53 @@ def ready_made(text: TextSettings) -> TextSettings:
     return TextSettings.from_dict({**text.to_dict(), "tokens": "ready", "stop_words": "none", "stemmer": "none"})
 
 
-def _warn_unconverged(results: list[CategoryFit], told: Targets, settings: TrainSettings) -> None:
-    behind = [row for row, one in enumerate(results) if not one.fit.converged]
+def _warn_unconverged(fits: list[CategoryFit], told: Targets, settings: TrainSettings) -> None:
+    behind = [row for row, one in enumerate(fits) if not one.converged]
     if not behind:
         return
-    worst = max(behind, key=lambda row: results[row].fit.relative_gap)
-    fit = results[worst].fit
+    worst = max(behind, key=lambda row: fits[row].relative_gap)
     warnings.warn(
-        f"{len(behind)} of {len(results)} fits did not reach tol={settings.tol:g}; the worst is "
-        f"{told.classes[told.fitted[worst]]!r} with a relative gap of {fit.relative_gap:.2g} after {fit.rounds} "
-        "rounds; raise max_iter or tol",
+        f"{len(behind)} of {len(fits)} fits did not reach tol={settings.tol:g}; the worst is "
+        f"{told.classes[told.fitted[worst]]!r} with a relative gap of {fits[worst].relative_gap:.2g} after "
+        f"{fits[worst].rounds} rounds; raise max_iter or tol",
         ConvergenceWarning,
         stacklevel=5,
     )
 
 
 def _assemble(
-    corpus: Corpus, settings: TrainSettings, told: Targets, made: Design, results: list[CategoryFit]
+    corpus: Corpus, settings: TrainSettings, told: Targets, made: Design, fits: list[CategoryFit], date: str
 ) -> LinearModel:
-    dense = np.vstack([one.weights for one in results])
-    fits = [one.fit for one in results]
+    of = {name: np.array([getattr(one, name) for one in fits]) for name in (*PROOF, "intercept", "threshold")}
+    pointer = np.concatenate([[0], np.cumsum([len(one.features) for one in fits])])
+    weights = (np.concatenate([one.weights for one in fits]), np.concatenate([one.features for one in fits]), pointer)
     positives = np.diff(told.member.indptr)[list(told.fitted)]
-    summary = FitSummary(
-        variance=np.array([fit.variance for fit in fits]),
-        objective=np.array([fit.objective for fit in fits]),
-        gap=np.array([fit.gap for fit in fits]),
-        kkt=np.array([fit.kkt for fit in fits]),
-        rounds=np.array([fit.rounds for fit in fits], dtype=np.int64),
-        converged=np.array([fit.converged for fit in fits]),
-        positives=positives.astype(np.int64),
-    )
     return LinearModel(
         link=settings.link,
         decision="expected_f1" if settings.threshold == "expected_f1" else "threshold",
         classes=told.classes,
         exclusive=told.exclusive,
-        weights=sp.csr_matrix(dense[:, :-1]),
-        intercepts=dense[:, -1].copy(),
-        thresholds=np.array([one.threshold for one in results]),
+        weights=sp.csr_matrix(weights, shape=(len(fits), made.matrix.shape[1])),
+        intercepts=of["intercept"],
+        thresholds=of["threshold"],
         feature_names=made.feature_names,
         weighting=made.weighting,
-        fits=summary,
-        provenance=_provenance(corpus, settings, made),
+        fits=FitSummary(**{name: of[name] for name in PROOF}, positives=positives.astype(np.int64)),
+        provenance=_provenance(corpus, settings, made, date),
     )
 
 
-def _provenance(corpus: Corpus, settings: TrainSettings, made: Design) -> dict[str, Any]:
+def _release() -> str:
     try:
-        release = version("lapwing")
+        return version("lapwing")
     except PackageNotFoundError:
-        release = "unknown"
+        return "unknown"
+
+
+def _provenance(corpus: Corpus, settings: TrainSettings, made: Design, date: str) -> dict[str, Any]:
     prior = as_prior(settings.prior)
     return {
-        "lapwing": release,
+        "lapwing": _release(),
         "corpus": corpus.name,
         "source": dict(corpus.source),
         "documents": len(corpus),
@@ -153,7 +185,7 @@ def _provenance(corpus: Corpus, settings: TrainSettings, made: Design) -> dict[s
         "select_features": settings.select_features,
         "random_state": settings.random_state,
         "tol": settings.tol,
-        "date": run_date(),
+        "date": date,
     }
 
 

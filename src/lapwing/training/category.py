@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
+from lapwing.model.objective import Proven
 from lapwing.model.priors import Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
@@ -18,22 +19,57 @@ from lapwing.solvers import clg, newton
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import Targets, class_weights
 
+_NUMBERS = ("intercept", "threshold", "variance", "objective", "gap", "kkt", "kkt_bound", "rounds", "converged")
+
 
 @dataclass(frozen=True, eq=False)
-class CategoryFit:
-    """What one category came to; `weights` (d+1,) over all features, intercept last."""
+class CategoryFit(Proven):
+    """What one category came to: little enough to keep thousands of them.
 
+    features, weights   those that are not zero, features rising
+    gap … converged     as in `FitResult`
+    curve, dual         for those who ask; not kept in a checkpoint
+    """
+
+    features: np.ndarray
     weights: np.ndarray
-    fit: FitResult
+    intercept: float
     threshold: float
-    curve: VarianceCurve | None
+    variance: float
+    objective: float
+    gap: float
+    kkt: float
+    kkt_bound: float
+    rounds: int
+    converged: bool
+    curve: VarianceCurve | None = None
+    dual: np.ndarray | None = None
+
+    def to_bytes(self) -> bytes:
+        numbers = np.array([getattr(self, name) for name in _NUMBERS], dtype="<f8")
+        return numbers.tobytes() + self.weights.astype("<f8").tobytes() + self.features.astype("<i4").tobytes()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> CategoryFit:
+        head = 8 * len(_NUMBERS)
+        kept = (len(content) - head) // 12
+        numbers = dict(zip(_NUMBERS, np.frombuffer(content, "<f8", len(_NUMBERS)).tolist(), strict=True))
+        numbers |= {"rounds": int(numbers["rounds"]), "converged": bool(numbers["converged"])}
+        return cls(
+            features=np.frombuffer(content, "<i4", kept, head + 8 * kept),
+            weights=np.frombuffer(content, "<f8", kept, head),
+            **numbers,
+        )
 
 
 class Categories:
     """All categories of a corpus against one matrix."""
 
-    def __init__(self, X: sp.csr_matrix, told: Targets, weights: np.ndarray, settings: TrainSettings) -> None:
+    def __init__(
+        self, X: sp.csr_matrix, told: Targets, weights: np.ndarray, settings: TrainSettings, keep_duals: bool = False
+    ) -> None:
         self.X, self.told, self.weights, self.settings = X, told, weights, settings
+        self.keep_duals = keep_duals
         self.prior: Prior = as_prior(settings.prior)
         self.factor: Callable[[int, np.ndarray], np.ndarray | float] = class_weights(
             told, weights, settings.class_weight
@@ -83,11 +119,16 @@ class Categories:
         variance = curve.chosen if curve is not None else default if self.given is None else float(self.given[row])
         result = self._solve(problem, y, weight, variance)
         threshold = self._threshold(row, problem, y, weight, result)
-        weights = result.weights
-        if features is not None:
-            weights = np.zeros(self.X.shape[1] + 1)
-            weights[np.append(features, self.X.shape[1])] = result.weights
-        return CategoryFit(weights, result, threshold, curve)
+        kept = np.flatnonzero(result.weights[:-1])
+        return CategoryFit(
+            features=(kept if features is None else features[kept]).astype(np.int32),
+            weights=result.weights[kept],
+            intercept=float(result.weights[-1]),
+            threshold=threshold,
+            curve=curve,
+            dual=result.dual if self.keep_duals else None,
+            **{f.name: getattr(result, f.name) for f in fields(FitResult) if f.name in _NUMBERS},
+        )
 
     def _check_intercept(self, column: int, y: np.ndarray, weight: np.ndarray) -> None:
         if self.settings.intercept_variance != np.inf:

@@ -1,0 +1,94 @@
+"""Finished work on disk, record by record, so that a run that was killed goes on where it was.
+
+The file is a line of JSON (what the run is, by a key; when it began), then records that are only ever
+appended: number and length (two 8-byte integers), CRC-32 of both and of the content (4 bytes), content.
+Reading ends at the first record that is not whole, and writing goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import struct
+import zlib
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import IO
+
+from lapwing.errors import InputError
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+HEAD = struct.Struct("<qqI")
+
+
+class Checkpoint:
+    """Records by number. `key` is a digest of all that decides them: those of another run are not taken over.
+
+    started   when the run began: what is given, or what the run that is gone on with was given
+    """
+
+    def __init__(self, path: Path, key: str, started: str) -> None:
+        self.path, self.key, self.started = path, key, started
+        self.records: dict[int, bytes] = {}
+        self._lock = Lock()
+        try:
+            end = self._read(path.read_bytes()) if path.exists() else 0
+            self._stream: IO[bytes] = open(path, "r+b" if end else "wb")  # noqa: SIM115  closed by close()
+            self._stream.truncate(end)
+            self._stream.seek(end)
+        except OSError as error:
+            raise InputError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
+        if not end:
+            header = {"lapwing checkpoint": FORMAT, "key": key, "started": started}
+            self._write(json.dumps(header).encode() + b"\n")
+
+    def append(self, number: int, content: bytes) -> None:
+        """From any thread. What has been appended survives this process."""
+        head = struct.pack("<qq", number, len(content))
+        crc = zlib.crc32(content, zlib.crc32(head))
+        with self._lock:
+            self._write(head + struct.pack("<I", crc) + content)
+
+    def _write(self, content: bytes) -> None:
+        try:
+            self._stream.write(content)
+            self._stream.flush()
+        except OSError as error:
+            raise InputError(f"cannot write the checkpoint {self.path}: {error.strerror or error}") from error
+
+    def _read(self, content: bytes) -> int:
+        """Take over the records of the same run; returns where the last whole one ends, 0 for nothing."""
+        at = content.find(b"\n") + 1
+        try:
+            header = json.loads(content[:at])
+            ours = (header["lapwing checkpoint"], header["key"]) == (FORMAT, self.key)
+            started = str(header["started"])
+        except (ValueError, KeyError, TypeError):
+            ours = False
+        if not ours:
+            log.warning("%s is of another run (other data, settings or release): starting anew", self.path)
+            return 0
+        self.started = started
+        while at + HEAD.size <= len(content):
+            number, length, crc = HEAD.unpack_from(content, at)
+            end = at + HEAD.size + length
+            if length < 0 or end > len(content):
+                break
+            payload = content[at + HEAD.size : end]
+            if zlib.crc32(payload, zlib.crc32(content[at : at + 16])) != crc:
+                break
+            self.records[number] = payload
+            at = end
+        return at
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
