@@ -20,6 +20,7 @@ PUBLIC = {
     "lapwing": [
         "LogTfidfVectorizer",
         "MAPClassifier",
+        "SelectedRidgeClassifier",
         "TextClassifier",
         "Utility",
         "__version__",

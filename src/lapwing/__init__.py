@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "LogTfidfVectorizer",
     "MAPClassifier",
+    "SelectedRidgeClassifier",
     "TextClassifier",
     "Utility",
     "__version__",
@@ -32,6 +33,7 @@ __all__ = [
 _HOMES = {
     "LogTfidfVectorizer": "lapwing.estimators",
     "MAPClassifier": "lapwing.estimators",
+    "SelectedRidgeClassifier": "lapwing.estimators",
     "TextClassifier": "lapwing.estimators",
     "Utility": "lapwing.selection",
     "certify": "lapwing.model",
@@ -41,7 +43,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from lapwing import corpus, errors, priors
-    from lapwing.estimators import LogTfidfVectorizer, MAPClassifier, TextClassifier
+    from lapwing.estimators import LogTfidfVectorizer, MAPClassifier, SelectedRidgeClassifier, TextClassifier
     from lapwing.model import certify, load
     from lapwing.selection import Utility
     from lapwing.training import train

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from lapwing import LogTfidfVectorizer, MAPClassifier, TextClassifier
+from lapwing import LogTfidfVectorizer, MAPClassifier, SelectedRidgeClassifier, TextClassifier
 from lapwing.priors import ElasticNet, Gaussian
 
 MATRIX = [
@@ -18,6 +18,7 @@ MATRIX = [
     MAPClassifier(ElasticNet(0.3), variance=2.0),
     MAPClassifier(Gaussian(), intercept_variance=10.0),
     MAPClassifier(variance=1.0, n_jobs=2),
+    SelectedRidgeClassifier(variance=1.0, alpha=0.1),
 ]
 
 

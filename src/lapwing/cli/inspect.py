@@ -79,11 +79,13 @@ def _about(model: LinearModel) -> list[RenderableType]:
         kind = f"two exclusive classes, {model.classes[0]} and {model.classes[1]}; weights speak for the second"
     else:
         kind = f"{len(model.classes)} exclusive classes"
+    pruned = made.get("selected_ridge")
     return [
         f"{kind}; {len(model.feature_names)} features; link {model.link}",
         f"trained on {made.get('documents', '?')} documents of {made.get('corpus', '?')}, "
         f"{made.get('date', '?')}, by lapwing {made.get('lapwing', '?')}",
-        f"{made.get('prior', '?')} prior, variance {made.get('variance', '?')}{_common_value(model)}",
+        f"{made.get('prior', '?')} prior, variance {made.get('variance', '?')}{_common_value(model)}"
+        + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
     ]
 
 

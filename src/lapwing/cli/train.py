@@ -59,8 +59,23 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @data_argument
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
+@click.option(
+    "--method",
+    type=click.Choice(["map", "selected-ridge"]),
+    default="map",
+    show_default=True,
+    help="The most probable weights, or those of ridge, pruned.",
+)
 @click.option("--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True)
 @click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True)
+@click.option("--alpha", help="selected-ridge: its penalty, a number or cv  [default: the universal penalty]")
+@click.option(
+    "--hessian",
+    type=click.Choice(["diagonal", "full"]),
+    default="diagonal",
+    show_default=True,
+    help="selected-ridge: features taken as independent, or not.",
+)
 @click.option(
     "--variance",
     default="norm",
@@ -70,6 +85,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--cv-variances", help="The grid for --variance cv: numbers with commas between them.")
 @click.option("--cv-folds", type=click.IntRange(min=2), default=10, show_default=True)
 @click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds taking a turn.")
+@click.option("--validation", is_flag=True, help="Compare on the validation part of DATA instead of on folds.")
 @click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
 @click.option("--solver", type=click.Choice(["auto", "clg"]), default="auto", show_default=True)
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
@@ -122,7 +138,15 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 )
 @reading_options
 @json_option
-def command(data: str, output: str, reading: dict[str, Any], split: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    data: str,
+    output: str,
+    reading: dict[str, Any],
+    split: str | None,
+    validation: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train a model on the labelled documents of DATA and write it to a file.
 
     DATA is a file, folder or archive: JSON lines, CSV, TSV, a folder per class, Reuters-21578, RCV1 token
@@ -130,15 +154,20 @@ def command(data: str, output: str, reading: dict[str, Any], split: str | None, 
     goes on from the categories it had finished, kept in a file beside the output.
     """
     check_output(output, data)
+    given = click.get_current_context().get_parameter_source("prior")
+    if options["method"] == "selected-ridge" and given is click.core.ParameterSource.DEFAULT:
+        options["prior"] = "gaussian"
     settings = _settings(options)
     with progress_bar(quiet=as_json) as progress:
-        corpus = split_part(read_documents(data, reading, progress), split, "train")
+        documents = read_documents(data, reading, progress)
+        corpus = split_part(documents, split, "train")
+        apart = documents.part("validation") if validation else None
         announce_compiling()
         from lapwing.model import save
         from lapwing.training import train
 
         checkpoint = Path(f"{output}.checkpoint")
-        model = train(corpus, settings, progress=progress, checkpoint=checkpoint)
+        model = train(corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
     summary = _summary(output, corpus, model)
@@ -159,11 +188,25 @@ def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
         "categories": len(model.categories),
         "features": len(model.feature_names),
         "features_per_category": {"min": int(kept.min()), "max": int(kept.max()), "mean": float(kept.mean())},
+        "sparsity": model.sparsity,
+        "selected_ridge": _pruned(model),
         "largest_relative_gap": max(
             float(g) / (float(p) or 1.0) for g, p in zip(fits.gap, fits.objective, strict=True)
         ),
         "largest_violation": float(fits.kkt.max()),
         "converged": bool(fits.converged.all()),
+    }
+
+
+def _pruned(model: LinearModel) -> dict[str, Any] | None:
+    """What Selected Ridge came to: objectives are sums over categories."""
+    made = model.provenance.get("selected_ridge")
+    if made is None:
+        return None
+    return {
+        "alpha": {"min": min(made["alpha"]), "max": max(made["alpha"])},
+        "ridge_objective": float(model.fits.objective.sum()),
+        "objective": sum(made["objective"]),
     }
 
 
@@ -181,6 +224,11 @@ def _print(summary: dict[str, Any]) -> None:
         else f"largest relative gap {gap:.1e}"
     )
     click.echo(f"{size} of {summary['features']} features kept; {proof}")
+    if pruned := summary["selected_ridge"]:
+        click.echo(
+            f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
+            f"solutions, {pruned['objective']:.6g} after pruning"
+        )
     click.echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
 
 
@@ -199,7 +247,9 @@ def _settings(options: dict[str, Any]) -> Any:
         one_se=options["one_se"],
     )  # fmt: skip
     return TrainSettings(
-        text=text, prior=options["prior"], link=options["link"], variance=_number_or_name(options["variance"]), cv=plan,
+        text=text, method=options["method"], hessian=options["hessian"],
+        alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
+        prior=options["prior"], link=options["link"], variance=_number_or_name(options["variance"]), cv=plan,
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
         threshold_data=options["threshold_data"], select_features=options["select_features"],

@@ -21,6 +21,7 @@ from lapwing.model import LinearModel, save
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, train_with_curves
+from lapwing.training.category import CategoryFit
 
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
 
@@ -32,8 +33,10 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     _takes_label_lists = False  # whether a list of lists means labels, not an indicator matrix
 
     def _settings(self) -> TrainSettings:
+        return self._settings_from(self.get_params(deep=False))
+
+    def _settings_from(self, params: dict[str, Any]) -> TrainSettings:
         """The parameters as settings; the text stage and cross-validation have a value of their own."""
-        params = self.get_params(deep=False)
         text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
         grid = params.pop("cv_variances")
         plan = CrossValidation(
@@ -44,8 +47,12 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         )
         return TrainSettings(text=TextSettings(**text), cv=plan, **params)
 
-    def _train(self, corpus: Corpus, classes: Sequence[Hashable] | None) -> None:
-        model, fits = train_with_curves(corpus, self._settings(), classes=classes, most_duals=MOST_DUALS)
+    def _train(
+        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
+    ) -> list[CategoryFit]:
+        model, fits = train_with_curves(
+            corpus, self._settings(), classes=classes, validation=validation, most_duals=MOST_DUALS
+        )
         self.model_ = model
         self.variance_curves_ = [one.curve for one in fits]
         duals = [one.dual for one in fits if one.dual is not None]
@@ -60,6 +67,8 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = model.fits.converged
         self.n_iter_ = model.fits.rounds
         self.thresholds_ = model.probability(model.thresholds)
+        self.sparsity_ = model.sparsity
+        return fits
 
     def _inputs(self, X: Any) -> Any:
         return X

@@ -102,27 +102,32 @@ class MAPClassifier(LinearModelClassifier):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, feature_names: Sequence[str] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        feature_names: Sequence[str] | None = None,
+        validation: tuple[Any, Any] | None = None,
     ) -> MAPClassifier:
-        """Fit one classifier per category. y: labels, or a dense or sparse 0/1 indicator matrix."""
+        """Fit one classifier per category. y: labels, or a dense or sparse 0/1 indicator matrix.
+
+        `validation`, another X and y, takes the place of cross-validation where something is to be chosen.
+        """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         labels, exclusive, classes = self._read_labels(y, X.shape[0])
         weights = np.ones(X.shape[0]) if sample_weight is None else _check_sample_weight(sample_weight, X)
         names = feature_names if feature_names is not None else getattr(self, "feature_names_in_", None)
         if names is not None and len(names) != X.shape[1]:
             raise InputError(f"expected {X.shape[1]} feature names, got {len(names)}")
-        corpus = Corpus(
-            name="matrix",
-            kind="vectors",
-            documents=sp.csr_matrix(X),
-            labels=labels,  # type: ignore[arg-type]
-            ids=range(X.shape[0]),  # type: ignore[arg-type]
-            exclusive=exclusive,
-            split=[],
-            weights=weights,
-            feature_names=None if names is None else [str(name) for name in names],
-        )
-        self._train(corpus, classes)
+        names = None if names is None else [str(name) for name in names]
+        apart = None
+        if validation is not None:
+            held_out = self._inputs(validation[0])
+            told, same, _ = self._read_labels(validation[1], held_out.shape[0])
+            if same != exclusive:
+                raise InputError("expected labels for validation of the same kind as those to fit")
+            apart = _corpus(held_out, told, exclusive, np.ones(held_out.shape[0]), names)
+        self._train(_corpus(X, labels, exclusive, weights, names), classes, apart)
         return self
 
     def _inputs(self, X: Any) -> Any:
@@ -133,3 +138,17 @@ class MAPClassifier(LinearModelClassifier):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _corpus(X: Any, labels: Any, exclusive: bool, weights: np.ndarray, names: list[str] | None) -> Corpus:
+    return Corpus(
+        name="matrix",
+        kind="vectors",
+        documents=sp.csr_matrix(X),
+        labels=labels,
+        ids=range(X.shape[0]),  # type: ignore[arg-type]
+        exclusive=exclusive,
+        split=[],
+        weights=weights,
+        feature_names=names,
+    )

@@ -1,21 +1,27 @@
 """Choosing the prior variance by cross-validation: over a grid, or by a search that needs none.
 
 Held-out log-likelihood decides, as in GLM07 section 4.4. Folds are weights 0 and 1 over one shared matrix;
-within a fold each fit starts from the solution under the next stronger prior.
+within a fold each fit starts from the solution under the next stronger prior. A validation set takes the
+place of folds where there is one. For Selected Ridge (AAGBD11) what is scored is the pruned solution, and its
+penalty α can be chosen along with the variance.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
 from lapwing.model.links import as_link
 from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import Laplace, Prior, check_variance
 from lapwing.solvers.newton import Problem, minimise
+from lapwing.solvers.selected_ridge import prune
 
 BRACKET = 100.0  # factor in variance by which the search steps out
 GAIN = 0.01  # the search ends when a step gains less than this, relative to the log-likelihood
@@ -48,11 +54,15 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class VarianceCurve:
-    """Held-out log-likelihood for every variance tried, ascending; one column per run."""
+    """Held-out log-likelihood for every variance tried, ascending; one column per run.
+
+    alpha   Selected Ridge: the penalty chosen, with which these log-likelihoods are; 0 without
+    """
 
     variances: np.ndarray
     log_likelihood: np.ndarray
     chosen: float
+    alpha: float = 0.0
 
     @property
     def total(self) -> np.ndarray:
@@ -76,6 +86,18 @@ def deal_folds(y: np.ndarray, folds: int, seed: np.random.SeedSequence) -> np.nd
     return fold
 
 
+class Validation(NamedTuple):
+    """Documents to choose by that no fit sees: X (m, d) over features, labels ±1 and weights (m,)."""
+
+    X: sp.csr_matrix
+    y: np.ndarray
+    weight: np.ndarray
+
+    def log_likelihood(self, weights: np.ndarray, link: str) -> float:
+        margin = self.y * (self.X @ weights[:-1] + weights[-1])
+        return -float(self.weight @ as_link(link).loss(margin))
+
+
 class _HeldOut:
     """Held-out log-likelihoods of one category; remembers what was fitted and starts from the nearest."""
 
@@ -91,37 +113,61 @@ class _HeldOut:
         tol: float,
         max_iter: int,
         link: str,
+        alphas: Sequence[float],
+        hessian: str,
+        validation: Validation | None,
     ) -> None:
-        fold = deal_folds(y, plan.folds, seed)
         self.problem, self.y, self.tol, self.max_iter, self.link = problem, y, tol, max_iter, link
         self.prior, self.intercept_variance = prior, intercept_variance
-        self.training = [np.where(fold == run, 0.0, weight) for run in range(plan.runs)]
-        self.validation = [np.where(fold == run, weight, 0.0) for run in range(plan.runs)]
-        self.fitted: list[dict[float, np.ndarray]] = [{} for _ in range(plan.runs)]
-        self.values: dict[float, list[float]] = {}
+        self.alphas, self.hessian, self.apart = sorted(alphas, reverse=True), hessian, validation
+        if validation is None:
+            fold = deal_folds(y, plan.folds, seed)
+            self.training = [np.where(fold == run, 0.0, weight) for run in range(plan.runs)]
+            self.validation = [np.where(fold == run, weight, 0.0) for run in range(plan.runs)]
+        else:
+            self.training, self.validation = [weight], [validation.weight]
+        self.fitted: list[dict[float, np.ndarray]] = [{} for _ in self.training]
+        self.values: dict[float, np.ndarray] = {}  # (alphas, runs), for every variance
 
     def arrays(self, variance: float) -> PriorArrays:
         return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
 
     def __call__(self, variance: float) -> float:
-        """Σ over runs of the log-likelihood of the documents left out."""
-        from lapwing.kernels.loss import log_likelihood
-
+        """Σ over runs of the log-likelihood of the documents left out, with the best α."""
         if variance not in self.values:
             arrays = self.arrays(variance)
-            results, code = [], as_link(self.link).code
-            for run, (train, held_out) in enumerate(zip(self.training, self.validation, strict=True)):
+            results = np.empty((len(self.alphas), len(self.training)))
+            for run, train in enumerate(self.training):
                 stronger = [v for v in self.fitted[run] if v < variance]
                 beta = self.fitted[run][max(stronger)].copy() if stronger else np.zeros(len(arrays.mode))
                 minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
                 self.fitted[run][variance] = beta
-                results.append(log_likelihood(*self.problem.by_column, self.y, held_out, code, beta))
+                for k, alpha in enumerate(self.alphas):
+                    pruned, _ = prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)
+                    results[k, run] = self._log_likelihood(run, pruned)
             self.values[variance] = results
-        return sum(self.values[variance])
+        return max(_sums(self.values[variance]))
 
-    def curve(self, chosen: float) -> VarianceCurve:
+    def _log_likelihood(self, run: int, beta: np.ndarray) -> float:
+        from lapwing.kernels.loss import log_likelihood
+
+        if self.apart is not None:
+            return self.apart.log_likelihood(self.problem.spread(beta), self.link)
+        return float(
+            log_likelihood(*self.problem.by_column, self.y, self.validation[run], as_link(self.link).code, beta)
+        )
+
+    def curve(self, chosen: float, alpha: float | None = None) -> VarianceCurve:
+        """`alpha` is the best at the variance chosen unless given; the largest among equals."""
+        at = int(np.argmax(_sums(self.values[chosen]))) if alpha is None else self.alphas.index(alpha)
         variances = np.array(sorted(self.values))
-        return VarianceCurve(variances, np.array([self.values[v] for v in variances.tolist()]), chosen)
+        values = np.array([self.values[v][at] for v in variances.tolist()])
+        return VarianceCurve(variances, values, chosen, self.alphas[at])
+
+
+def _sums(values: np.ndarray) -> list[float]:
+    """Over runs, one for each α."""
+    return [sum(row) for row in values.tolist()]
 
 
 def choose_variance(
@@ -138,18 +184,42 @@ def choose_variance(
     tol: float = 1e-4,
     max_iter: int = 500,
     link: str = "logit",
+    alphas: Sequence[float] = (0.0,),
+    hessian: str = "diagonal",
+    validation: Validation | None = None,
 ) -> VarianceCurve:
-    """The variance of one category: method "cv" over a grid, "auto" by a search that begins at `start`."""
-    held_out = _HeldOut(problem, y, weight, prior, intercept_variance, plan, seed, tol, max_iter, link)
+    """The variance of one category: method "cv" over a grid, "auto" by a search that begins at `start`.
+
+    With several `alphas` (Selected Ridge) the pair is chosen that is best.
+    """
+    held_out = _HeldOut(
+        problem,
+        y,
+        weight,
+        prior,
+        intercept_variance,
+        plan,
+        seed,
+        tol,
+        max_iter,
+        link,
+        alphas,
+        hessian,
+        validation,
+    )
     if method == "auto":
         return held_out.curve(_search(held_out, start))
     grid = sorted(plan.variances or default_grid(prior))
     values = np.array([held_out(v) for v in grid])
     best = int(np.argmax(values))  # the strongest prior among equals
-    if plan.one_se:
-        runs = np.array(held_out.values[grid[best]])
+    if plan.one_se and validation is None:
+        at = held_out.values[grid[best]]
+        runs = at[int(np.argmax(_sums(at)))]
         margin = float(runs.std(ddof=1)) * math.sqrt(len(runs))  # of the sum over runs
-        best = int(np.argmax(values >= values[best] - margin))
+        for k, alpha in enumerate(held_out.alphas):  # the largest α first, then the strongest prior
+            near = np.array([_sums(held_out.values[v])[k] for v in grid]) >= values[best] - margin
+            if near.any():
+                return held_out.curve(grid[int(np.argmax(near))], alpha)
     return held_out.curve(grid[best])
 
 

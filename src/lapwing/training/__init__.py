@@ -41,14 +41,19 @@ def train(
     *,
     classes: Sequence[Hashable] | None = None,
     progress: Progress | None = None,
+    validation: Corpus | None = None,
     checkpoint: Path | None = None,
 ) -> LinearModel:
     """Fit every category of a corpus; documents without labels are negatives of all of them.
 
+    What is chosen by held-out documents is chosen by those of `validation` where there are any.
+
     Each finished category is appended to the file `checkpoint`. Where that is there already, of the same data
     and settings, its categories are taken over. It is left in place: remove it when the model is safe.
     """
-    return train_with_curves(corpus, settings, classes=classes, progress=progress, checkpoint=checkpoint)[0]
+    return train_with_curves(
+        corpus, settings, classes=classes, progress=progress, validation=validation, checkpoint=checkpoint
+    )[0]
 
 
 def train_with_curves(
@@ -57,6 +62,7 @@ def train_with_curves(
     *,
     classes: Sequence[Hashable] | None = None,
     progress: Progress | None = None,
+    validation: Corpus | None = None,
     checkpoint: Path | None = None,
     most_duals: int = 0,
 ) -> tuple[LinearModel, list[CategoryFit]]:
@@ -73,14 +79,27 @@ def train_with_curves(
         )
     made = make_design(corpus, settings, progress)
     weights = check_weights(corpus.weights, len(corpus))
-    categories = Categories(made.matrix, told, weights, settings, len(told.fitted) * len(corpus) <= most_duals)
+    apart = None if validation is None else _validation(validation, made, told)
+    keep_duals = len(told.fitted) * len(corpus) <= most_duals
+    categories = Categories(made.matrix, told, weights, settings, validation=apart, keep_duals=keep_duals)
     if checkpoint is None:
         fits, date = _fit_all(categories, progress), run_date()
     else:
-        with Checkpoint(checkpoint, fingerprint(_release(), settings, told, weights, made), run_date()) as finished:
+        key = fingerprint(settings, _release(), told, weights, made.matrix, list(made.feature_names), apart)
+        with Checkpoint(checkpoint, key, run_date()) as finished:
             fits, date = _fit_all(categories, progress, finished), finished.started
     _warn_unconverged(fits, told, settings)
     return _assemble(corpus, settings, told, made, fits, date), fits
+
+
+def _validation(corpus: Corpus, made: Design, told: Targets) -> tuple[sp.csr_matrix, Targets, np.ndarray]:
+    """Documents to choose by, as the training documents are seen; labels that those lack are left out."""
+    X = check_matrix(corpus.documents) if made.weighting is None else made.weighting.vectors(corpus.documents)
+    if X.shape[1] != made.matrix.shape[1]:
+        raise InputError(f"expected validation documents of {made.matrix.shape[1]} features, got {X.shape[1]}")
+    known = set(told.classes)
+    labels = [tuple(label for label in row if label in known) for row in corpus.labels]
+    return X, targets(labels, told.exclusive, told.classes), check_weights(corpus.weights, len(corpus))
 
 
 def _fit_all(
@@ -154,7 +173,7 @@ def _assemble(
         feature_names=made.feature_names,
         weighting=made.weighting,
         fits=FitSummary(**{name: of[name] for name in PROOF}, positives=positives.astype(np.int64)),
-        provenance=_provenance(corpus, settings, made, date),
+        provenance=_provenance(corpus, settings, made, fits, date),
     )
 
 
@@ -165,9 +184,11 @@ def _release() -> str:
         return "unknown"
 
 
-def _provenance(corpus: Corpus, settings: TrainSettings, made: Design, date: str) -> dict[str, Any]:
+def _provenance(
+    corpus: Corpus, settings: TrainSettings, made: Design, fits: list[CategoryFit], date: str
+) -> dict[str, Any]:
     prior = as_prior(settings.prior)
-    return {
+    about = {
         "lapwing": _release(),
         "corpus": corpus.name,
         "source": dict(corpus.source),
@@ -187,6 +208,14 @@ def _provenance(corpus: Corpus, settings: TrainSettings, made: Design, date: str
         "tol": settings.tol,
         "date": date,
     }
+    if settings.method == "selected-ridge":
+        about["selected_ridge"] = {
+            "hessian": settings.hessian,
+            "penalty": "universal" if settings.alpha is None else "cv" if settings.alpha == "cv" else "given",
+            "alpha": [one.alpha for one in fits],
+            "objective": [one.pruned_objective for one in fits],
+        }
+    return about
 
 
 def run_date() -> str:

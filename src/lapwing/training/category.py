@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +14,16 @@ from lapwing.model.objective import Proven
 from lapwing.model.priors import Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
-from lapwing.selection.variance import VarianceCurve, choose_variance, deal_folds
+from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, deal_folds
 from lapwing.solvers import clg, newton
-from lapwing.training.settings import TrainSettings
+from lapwing.solvers.selected_ridge import select, universal_penalty
+from lapwing.training.settings import ALPHAS, TrainSettings
 from lapwing.training.targets import Targets, class_weights
 
-_NUMBERS = ("intercept", "threshold", "variance", "objective", "gap", "kkt", "kkt_bound", "rounds", "converged")
+_NUMBERS = (
+    "intercept", "threshold", "variance", "objective", "gap", "kkt", "kkt_bound", "rounds", "converged", "alpha",
+    "pruned_objective",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +31,8 @@ class CategoryFit(Proven):
     """What one category came to: little enough to keep thousands of them.
 
     features, weights   those that are not zero, features rising
-    gap … converged     as in `FitResult`
+    objective … converged   as in `FitResult`: where a ridge solution was pruned, those of the ridge solution
+    alpha, pruned_objective   Selected Ridge: its penalty, and the objective at the weights; else NaN
     curve, dual         for those who ask; not kept in a checkpoint
     """
 
@@ -42,6 +47,8 @@ class CategoryFit(Proven):
     kkt_bound: float
     rounds: int
     converged: bool
+    alpha: float = float("nan")
+    pruned_objective: float = float("nan")
     curve: VarianceCurve | None = None
     dual: np.ndarray | None = None
 
@@ -66,10 +73,17 @@ class Categories:
     """All categories of a corpus against one matrix."""
 
     def __init__(
-        self, X: sp.csr_matrix, told: Targets, weights: np.ndarray, settings: TrainSettings, keep_duals: bool = False
+        self,
+        X: sp.csr_matrix,
+        told: Targets,
+        weights: np.ndarray,
+        settings: TrainSettings,
+        *,
+        validation: tuple[sp.csr_matrix, Targets, np.ndarray] | None = None,
+        keep_duals: bool = False,
     ) -> None:
         self.X, self.told, self.weights, self.settings = X, told, weights, settings
-        self.keep_duals = keep_duals
+        self.apart, self.keep_duals = validation, keep_duals
         self.prior: Prior = as_prior(settings.prior)
         self.factor: Callable[[int, np.ndarray], np.ndarray | float] = class_weights(
             told, weights, settings.class_weight
@@ -115,20 +129,35 @@ class Categories:
         else:
             reduced = self.X[:, features]
             problem, default = self._problem(reduced), self._default_variance(reduced)
-        curve = self._curve(row, problem, y, weight, default)
-        variance = curve.chosen if curve is not None else default if self.given is None else float(self.given[row])
-        result = self._solve(problem, y, weight, variance)
-        threshold = self._threshold(row, problem, y, weight, result)
+        variance = default if self.given is None else float(self.given[row])
+        alphas = self._alphas(problem)
+        curve = self._curve(row, problem, y, weight, variance, alphas, features)
+        variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
+        result, pruned_objective = self._solve(problem, y, weight, variance, alpha)
+        threshold = self._threshold(row, problem, y, weight, result, alpha)
         kept = np.flatnonzero(result.weights[:-1])
         return CategoryFit(
             features=(kept if features is None else features[kept]).astype(np.int32),
             weights=result.weights[kept],
             intercept=float(result.weights[-1]),
             threshold=threshold,
+            alpha=alpha if self.pruning else float("nan"),
+            pruned_objective=pruned_objective,
             curve=curve,
             dual=result.dual if self.keep_duals else None,
             **{f.name: getattr(result, f.name) for f in fields(FitResult) if f.name in _NUMBERS},
         )
+
+    @property
+    def pruning(self) -> bool:
+        return self.settings.method == "selected-ridge"
+
+    def _alphas(self, problem: newton.Problem) -> list[float]:
+        """The penalties among which to choose; 0 where nothing is pruned."""
+        if not self.pruning:
+            return [0.0]
+        universal, given = universal_penalty(len(problem.group)), self.settings.alpha
+        return [universal] if given is None else [universal, *ALPHAS] if isinstance(given, str) else [given]
 
     def _check_intercept(self, column: int, y: np.ndarray, weight: np.ndarray) -> None:
         if self.settings.intercept_variance != np.inf:
@@ -148,28 +177,45 @@ class Categories:
         return top_features(scores, self.settings.select_features)
 
     def _curve(
-        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, default: float
-    ) -> VarianceCurve | None:
-        settings = self.settings
-        if settings.variance not in ("cv", "auto"):
-            return None
+        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float,
+        alphas: list[float], features: np.ndarray | None,
+    ) -> VarianceCurve | None:  # fmt: skip
+        """The variance and α that held-out documents prefer; None where none is to be chosen."""
+        settings, plan, method = self.settings, self.settings.cv, str(self.settings.variance)
+        if method not in ("cv", "auto"):
+            if len(alphas) == 1:
+                return None
+            plan, method = replace(plan, variances=(variance,)), "cv"
         return choose_variance(
-            problem, y, weight, self.prior, settings.cv, method=str(settings.variance), start=default,
-            seed=self.seeds[row], intercept_variance=settings.intercept_variance, tol=settings.tol,
-            max_iter=settings.max_iter, link=settings.link,
+            problem, y, weight, self.prior, plan, method=method, start=variance, seed=self.seeds[row],
+            intercept_variance=settings.intercept_variance, tol=settings.tol, max_iter=settings.max_iter,
+            link=settings.link, alphas=alphas, hessian=settings.hessian, validation=self._validation(row, features),
         )  # fmt: skip
 
-    def _solve(self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
+    def _validation(self, row: int, features: np.ndarray | None) -> Validation | None:
+        if self.apart is None:
+            return None
+        X, told, weights = self.apart
+        return Validation(X if features is None else X[:, features], told.signs(self.told.fitted[row]), weights)
+
+    def _solve(
+        self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float, alpha: float
+    ) -> tuple[FitResult, float]:
+        """The fit, pruned where that is asked for, and the objective at the pruned weights, else NaN."""
         settings = self.settings
         prior = self.prior.compile(variance, len(problem.group), settings.intercept_variance)
         solve = clg.fit if settings.solver == "clg" else newton.fit
-        return solve(
+        result = solve(
             problem, y, weight, prior, variance=variance, tol=settings.tol, max_iter=settings.max_iter,
             link=settings.link,
         )  # fmt: skip
+        if not self.pruning:
+            return result, float("nan")
+        selected = select(problem, y, weight, prior, result.weights, alpha, settings.hessian, settings.link)
+        return replace(result, weights=selected.weights), selected.objective
 
     def _threshold(
-        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult
+        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
     ) -> float:
         if not np.any(y[weight > 0] > 0):
             return float("inf")  # GLM07 section 5.2.2: without a positive document, say "no"
@@ -179,11 +225,11 @@ class Categories:
         if self.settings.threshold_data == "train":
             scores = problem.scores(result.weights)
         else:
-            scores = self._held_out_scores(row, problem, y, weight, result.variance)
+            scores = self._held_out_scores(row, problem, y, weight, result.variance, alpha)
         return tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
 
     def _held_out_scores(
-        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float
+        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float, alpha: float
     ) -> np.ndarray:
         """Every document's score from a fit that did not see it."""
         fold = deal_folds(y, self.settings.cv.folds, self.seeds[row])
@@ -191,6 +237,6 @@ class Categories:
         for k in range(self.settings.cv.folds):
             out = fold == k
             if out.any():
-                fit = self._solve(problem, y, np.where(out, 0.0, weight), variance)
+                fit, _ = self._solve(problem, y, np.where(out, 0.0, weight), variance, alpha)
                 scores[out] = problem.scores(fit.weights)[out]
         return scores

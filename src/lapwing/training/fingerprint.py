@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text import Design
 from lapwing.training.settings import TrainSettings
-from lapwing.training.targets import Targets
 
 
-def fingerprint(release: str, settings: TrainSettings, told: Targets, weights: np.ndarray, made: Design) -> str:
-    """Of data, settings and release; the number of threads, on which nothing depends, is left out."""
+def fingerprint(settings: TrainSettings, *data: Any) -> str:
+    """Of settings and data, whatever they are; the number of threads, on which nothing depends, is left out."""
     digest = hashlib.sha256()
-    for value in (release, replace(settings, n_jobs=1), told, weights, made.matrix, list(made.feature_names)):
+    for value in (replace(settings, n_jobs=1), *data):
         for part in _parts(value):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)

@@ -10,14 +10,17 @@ import numpy as np
 
 from lapwing.errors import SettingsError
 from lapwing.model.links import as_link
-from lapwing.model.priors import Prior, as_prior, check_variance
+from lapwing.model.priors import Gaussian, Prior, as_prior, check_variance
 from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.variance import CrossValidation
+from lapwing.solvers.selected_ridge import HESSIANS
 from lapwing.text import TextSettings
 
 VARIANCES = ("norm", "cv", "auto")
 SOLVERS = ("auto", "clg")
 THRESHOLD_DATA = ("train", "cv")
+METHODS = ("map", "selected-ridge")
+ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class TrainSettings:
     threshold_data      tune on the scores of the training documents, or on "cv", held-out ones
     select_features     keep this many features per category before the fit, by `feature_score`
     standardize         centre and scale every feature; the weights reported are those of the raw features
+    method              "map": the most probable weights; "selected-ridge": those of ridge, pruned (AAGBD11)
+    alpha               selected-ridge: its penalty; None for the universal one, "cv" for the best of ALPHAS and that
+    hessian             selected-ridge: "diagonal" (the paper's closed form) or "full" (its Eq. 4 as it stands)
     tol                 bound on the duality gap, relative to the objective
     """
 
@@ -52,6 +58,9 @@ class TrainSettings:
     select_features: int | None = None
     feature_score: str = "bns"
     standardize: bool = False
+    method: str = "map"
+    alpha: float | str | None = None
+    hessian: str = "diagonal"
     tol: float = 1e-4
     max_iter: int = 500
     n_jobs: int | None = 1
@@ -82,10 +91,28 @@ class TrainSettings:
             ("solver", SOLVERS),
             ("threshold_data", THRESHOLD_DATA),
             ("feature_score", tuple(SCORES)),
+            ("method", METHODS),
+            ("hessian", HESSIANS),
         ):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         self._check_threshold()
+        self._check_method()
+
+    def _check_method(self) -> None:
+        alpha = self.alpha
+        if alpha is not None and alpha != "cv":
+            if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0.0 <= alpha < np.inf:
+                raise SettingsError(f'alpha must be a number >= 0, "cv", or None for the universal one, got {alpha!r}')
+            object.__setattr__(self, "alpha", float(alpha))
+        if self.method == "map":
+            if alpha is not None or self.hessian != "diagonal":
+                raise SettingsError('alpha and hessian belong to method="selected-ridge", and method is "map"')
+        elif not isinstance(as_prior(self.prior), Gaussian) or self.solver != "auto":
+            raise SettingsError(
+                'method="selected-ridge" prunes a ridge solution: it needs prior="gaussian" and solver="auto", '
+                f"got {self.prior!r} and {self.solver!r}"
+            )
 
     def _check_whole(self, name: str, *, least: int | None, optional: bool = False) -> None:
         value = getattr(self, name)
