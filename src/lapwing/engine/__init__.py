@@ -4,6 +4,6 @@ Kernels release the GIL, and no fit sees another.
 """
 
 from lapwing.engine.checkpoint import Checkpoint
-from lapwing.engine.threads import run_all
+from lapwing.engine.threads import run_all, thread_count
 
-__all__ = ["Checkpoint", "run_all"]
+__all__ = ["Checkpoint", "run_all", "thread_count"]

@@ -22,10 +22,10 @@ _dot = kernel(_dot, fastmath=REASSOCIATING)
 
 
 @kernel
-def cholesky_solve(A, rhs, n):
-    """Solve A x = rhs in place of rhs, for the leading n×n of A (overwritten by its factor).
+def cholesky(A, n):
+    """The leading n×n of A, symmetric and given by its lower triangle, becomes its factor.
 
-    A coordinate whose pivot is lost to rounding is left where it is (x = 0).
+    A coordinate whose pivot is lost to rounding gets an endless one: its solution is 0.
     """
     for i in range(n):
         for j in range(i):
@@ -34,6 +34,11 @@ def cholesky_solve(A, rhs, n):
         if pivot <= 1e-13 * A[i, i] or not pivot > 0.0:
             pivot = 1e300
         A[i, i] = np.sqrt(pivot)
+
+
+@kernel
+def substitute(A, rhs, n):
+    """Solve LLᵀ x = rhs in place of rhs; L is what `cholesky` left in A."""
     for i in range(n):
         rhs[i] = (rhs[i] - _dot(A[i], rhs, i)) / A[i, i]
     for i in range(n - 1, -1, -1):
@@ -87,7 +92,8 @@ def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, s
         for q in range(p):
             A[p, q] = row[free[q]]
         A[p, p] = row[a] * (1.0 + 1e-12) + l2[a]
-    cholesky_solve(A, rhs, n)
+    cholesky(A, n)
+    substitute(A, rhs, n)
     first = 1.0
     for p in range(n):
         a = free[p]

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
-from lapwing.engine import Checkpoint, run_all
+from lapwing.engine import Checkpoint, run_all, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.priors import as_prior
@@ -30,6 +30,7 @@ __all__ = ["Progress", "TrainSettings", "make_design", "train", "train_with_curv
 
 log = logging.getLogger(__name__)
 
+BLOCK = 32  # at most so many categories are fitted together, where they can be
 PROOF = ("variance", "objective", "gap", "kkt", "rounds", "converged")  # what a model says of every fit
 
 Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
@@ -116,13 +117,21 @@ def _fit_all(
     if step is not None:
         step(0)
 
-    def fit(row: int) -> CategoryFit:
-        one = categories.fit(row)
-        if finished is not None:
-            finished.append(row, one.to_bytes())
-        return one
+    n_jobs = categories.settings.n_jobs
+    size = min(max(len(rows) // (2 * thread_count(n_jobs)), 8), BLOCK) if categories.together else 1
+    blocks = [rows[first : first + size] for first in range(0, len(rows), size)]
 
-    fits |= zip(rows, run_all(fit, rows, n_jobs=categories.settings.n_jobs, progress=step), strict=True)
+    def fit(block: list[int]) -> list[CategoryFit]:
+        done = categories.fit_block(block)
+        if finished is not None:
+            for row, one in zip(block, done, strict=True):
+                finished.append(row, one.to_bytes())
+        return done
+
+    sizes = map(len, blocks)
+    tell = None if step is None else (lambda done: step(sum(next(sizes) for _ in range(done))))
+    for block, done in zip(blocks, run_all(fit, blocks, n_jobs=n_jobs, progress=tell), strict=True):
+        fits |= zip(block, done, strict=True)
     return [fits[row] for row in range(len(categories))]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
-from lapwing.model.objective import Proven
+from lapwing.model.objective import PriorArrays, Proven
 from lapwing.model.priors import Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
@@ -117,12 +117,40 @@ class Categories:
     def __len__(self) -> int:
         return len(self.told.fitted)
 
-    def fit(self, row: int) -> CategoryFit:
-        """Category by row of the model."""
+    @cached_property
+    def together(self) -> bool:
+        """Whether categories can be fitted in blocks, which saves passes over X; the numbers are the same."""
+        settings = self.settings
+        searched = settings.variance in ("cv", "auto") or settings.alpha == "cv" or settings.select_features is not None
+        if searched or settings.solver != "auto":
+            return False
+        return newton.is_smooth(self.prior.compile(1.0, self.X.shape[1], settings.intercept_variance))
+
+    def _signs(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and document weights of a category."""
         column = self.told.fitted[row]
         y = self.told.signs(column)
         weight = np.asarray(self.weights * self.factor(column, y), dtype=np.float64)
         self._check_intercept(column, y, weight)
+        return y, weight
+
+    def fit_block(self, rows: Sequence[int]) -> list[CategoryFit]:
+        """Categories by row of the model."""
+        if not self.together:
+            return [self.fit(row) for row in rows]
+        Y, weights = map(np.array, zip(*map(self._signs, rows), strict=True))
+        variances = [self.norm_variance if self.given is None else float(self.given[row]) for row in rows]
+        compiled = {v: self._compile(self.problem, v) for v in set(variances)}
+        settings = self.settings
+        results = newton.fit_many(
+            self.problem, Y, weights, [compiled[v] for v in variances], variances=variances, tol=settings.tol,
+            max_iter=settings.max_iter, link=settings.link,
+        )  # fmt: skip
+        return [self.fit(row, result) for row, result in zip(rows, results, strict=True)]
+
+    def fit(self, row: int, ready: FitResult | None = None) -> CategoryFit:
+        """Category by row of the model; `ready` is its fit where that was made together with others."""
+        y, weight = self._signs(row)
         features = self._features(y, weight)
         if features is None:
             problem, default = self.problem, self.norm_variance
@@ -133,7 +161,8 @@ class Categories:
         alphas = self._alphas(problem)
         curve = self._curve(row, problem, y, weight, variance, alphas, features)
         variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
-        result, pruned_objective = self._solve(problem, y, weight, variance, alpha)
+        result = ready or self._solve(problem, y, weight, variance)
+        result, pruned_objective = self._prune(problem, y, weight, result, alpha)
         threshold = self._threshold(row, problem, y, weight, result, alpha)
         kept = np.flatnonzero(result.weights[:-1])
         return CategoryFit(
@@ -198,19 +227,24 @@ class Categories:
         X, told, weights = self.apart
         return Validation(X if features is None else X[:, features], told.signs(self.told.fitted[row]), weights)
 
-    def _solve(
-        self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float, alpha: float
+    def _compile(self, problem: newton.Problem, variance: float) -> PriorArrays:
+        return self.prior.compile(variance, len(problem.group), self.settings.intercept_variance)
+
+    def _solve(self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
+        settings = self.settings
+        solve = clg.fit if settings.solver == "clg" else newton.fit
+        return solve(
+            problem, y, weight, self._compile(problem, variance), variance=variance, tol=settings.tol,
+            max_iter=settings.max_iter, link=settings.link,
+        )  # fmt: skip
+
+    def _prune(
+        self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
     ) -> tuple[FitResult, float]:
         """The fit, pruned where that is asked for, and the objective at the pruned weights, else NaN."""
-        settings = self.settings
-        prior = self.prior.compile(variance, len(problem.group), settings.intercept_variance)
-        solve = clg.fit if settings.solver == "clg" else newton.fit
-        result = solve(
-            problem, y, weight, prior, variance=variance, tol=settings.tol, max_iter=settings.max_iter,
-            link=settings.link,
-        )  # fmt: skip
         if not self.pruning:
             return result, float("nan")
+        settings, prior = self.settings, self._compile(problem, result.variance)
         selected = select(problem, y, weight, prior, result.weights, alpha, settings.hessian, settings.link)
         return replace(result, weights=selected.weights), selected.objective
 
@@ -237,6 +271,7 @@ class Categories:
         for k in range(self.settings.cv.folds):
             out = fold == k
             if out.any():
-                fit, _ = self._solve(problem, y, np.where(out, 0.0, weight), variance, alpha)
+                kept = np.where(out, 0.0, weight)
+                fit, _ = self._prune(problem, y, kept, self._solve(problem, y, kept, variance), alpha)
                 scores[out] = problem.scores(fit.weights)[out]
         return scores
