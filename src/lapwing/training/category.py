@@ -121,8 +121,8 @@ class Categories:
     def together(self) -> bool:
         """Whether categories can be fitted in blocks, which saves passes over X; the numbers are the same."""
         settings = self.settings
-        searched = settings.variance in ("cv", "auto") or settings.alpha == "cv" or settings.select_features is not None
-        if searched or settings.solver != "auto":
+        searched = isinstance(settings.variance, str) and settings.variance != "norm"
+        if searched or settings.alpha == "cv" or settings.select_features is not None or settings.solver != "auto":
             return False
         return newton.is_smooth(self.prior.compile(1.0, self.X.shape[1], settings.intercept_variance))
 
