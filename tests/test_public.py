@@ -34,9 +34,18 @@ PUBLIC = {
     "lapwing.priors": [
         "ElasticNet",
         "Gaussian",
+        "INTERCEPT",
         "Laplace",
+        "OTHERS",
         "Prior",
+        "PriorTable",
+        "by_idf",
+        "from_names",
+        "from_words",
         "norm_variance",
+        "read",
+        "read_bbr",
+        "read_words",
     ],
     "lapwing.corpus": [
         "Corpus",

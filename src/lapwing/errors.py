@@ -4,6 +4,7 @@ LapwingError
 ├── InputError (also ValueError)      what was given cannot be used; commands exit with 2
 │   ├── CorpusError                   a document source, with file and line
 │   ├── ModelFileError                a model file that is truncated, altered or not ours
+│   ├── PriorError                    prior knowledge that is malformed, or contradicts itself or the data
 │   └── SettingsError                 an option outside its range
 └── MissingExtraError (also ImportError)   an optional part that is not installed
 
@@ -33,6 +34,10 @@ class CorpusError(InputError):
 
 class ModelFileError(InputError):
     """A model file that is truncated, altered, too new, or not a model file at all."""
+
+
+class PriorError(InputError):
+    """Prior knowledge that is malformed, or contradicts itself or the data; the message says where it stands."""
 
 
 class SettingsError(InputError):

@@ -1,5 +1,22 @@
 """Public face of the priors: `from lapwing.priors import Laplace`."""
 
+from lapwing.model.prior_files import read, read_bbr, read_words
+from lapwing.model.prior_table import INTERCEPT, OTHERS, PriorTable, by_idf, from_names, from_words
 from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior, norm_variance
 
-__all__ = ["ElasticNet", "Gaussian", "Laplace", "Prior", "norm_variance"]
+__all__ = [
+    "INTERCEPT",
+    "OTHERS",
+    "ElasticNet",
+    "Gaussian",
+    "Laplace",
+    "Prior",
+    "PriorTable",
+    "by_idf",
+    "from_names",
+    "from_words",
+    "norm_variance",
+    "read",
+    "read_bbr",
+    "read_words",
+]

@@ -271,3 +271,35 @@ def test_without_a_bar_a_long_stage_says_how_long_it_will_take(
         "fitting categories: 30 of 100, about 2 min left",
         "fitting categories: 50 of 100, about 80 s left",
     ]
+
+
+def test_prior_knowledge_from_files(run: Command, news: Path, tmp_path: Path) -> None:
+    table, words, output = tmp_path / "known.tsv", tmp_path / "words", tmp_path / "m"
+    table.write_text("barley\t2\t1e-30\t+\tgrain\nprices\t0\t2x\t-\n")
+    words.write_text("energy\twindmill, oil\nmoney: the bank\n")
+    assert run("train", news, "-o", output, "--prior", table, "--prior", "gaussian", "--prior-words", words).code == 0
+    model = lapwing.load(output)
+    weights = dict(model.top_features(model.categories.index("grain")))
+    assert weights["barlei"] == 2.0
+    assert weights.get("price", 0.0) <= 0.0
+    assert dict(model.top_features(model.categories.index("energy")))["windmil"] > 0.0
+    assert model.provenance["prior"] == "gaussian"
+    assert len(model.provenance["prior_rows"]) == 4
+
+
+WRONG = [
+    ("barley\t2\t1x\t-\n", "known.tsv, line 1: the mode 2 contradicts the sign <= 0"),
+    ("# known\n\nbarley\tmuch\n", "known.tsv, line 3: expected a mode"),
+    ("bushel\t0\t2x\nrhubarb\t0\t2x\n", "known.tsv, line 2: no training document has the feature 'rhubarb'"),
+    ("bushel\t0\t2x\t+\tgrains\n", "known.tsv, line 1: 'grains' is no category"),
+    ("bushel\t1\nbushels\t2\n", "known.tsv, line 2: 'bushel' has another prior already"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_prior_files_that_are_wrong(run: Command, news: Path, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "known.tsv").write_text(text)
+    ended = run("train", news, "-o", tmp_path / "m", "--prior", tmp_path / "known.tsv")
+    assert ended.code == 2
+    assert message in ended.complaint
+    assert not (tmp_path / "m").exists()

@@ -12,6 +12,7 @@ import pytest
 
 from lapwing import MAPClassifier, corpus, priors
 from lapwing.model.objective import log_prior_constant
+from lapwing.model.priors import Columns
 from lapwing.priors import norm_variance
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
@@ -29,6 +30,7 @@ RUNS = {
     "gauss_v05": Run(priors.Gaussian(), 0.5, -202.50905288),
     "laplace_norm": Run(priors.Laplace(), "norm", -201.631421351),
     "laplace_t_f1": Run(priors.Laplace(), 1.0, -198.402097144, {"threshold": "f1"}),
+    "laplace_ind": Run(priors.read_bbr(FOLDER / "priors.txt"), 1.0, -194.358594439),
     # The posterior of the problem solved; BBR prints that of the coefficients carried back.
     "laplace_std": Run(priors.Laplace(), 1.0, -196.539950, {"standardize": True}),
 }
@@ -54,9 +56,13 @@ def test_posterior_and_probabilities(problem: tuple[corpus.Corpus, Any], name: s
     train, test = problem
     run = RUNS[name]
     y = [int(labels[0]) for labels in train.labels]
-    fitted = MAPClassifier(run.prior, variance=run.variance, tol=1e-12, **run.options).fit(train.documents, y)
+    names = train.feature_names
+    fitted = MAPClassifier(run.prior, variance=run.variance, tol=1e-12, **run.options)
+    fitted.fit(train.documents, y, feature_names=names)
     assert fitted.classes_.tolist() == [-1, 1]
-    arrays = run.prior.compile(float(fitted.variance_[0]), len(train.feature_names or ()))
+    assert names is not None
+    prior = run.prior.bind(Columns(names, train.documents), 1)  # type: ignore[arg-type]
+    arrays = prior.compile(float(fitted.variance_[0]), len(names))
     log_posterior = -fitted.objective_[0] + log_prior_constant(arrays)
     assert log_posterior == pytest.approx(run.log_posterior, rel=1e-6)
     lines = np.loadtxt(FOLDER / f"{name}.results")

@@ -21,7 +21,11 @@ from lapwing.cli._output import json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import SettingsError
 
+PRIORS = ("laplace", "gaussian", "elasticnet")
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lapwing.corpus import Corpus
     from lapwing.model import LinearModel
 
@@ -46,6 +50,23 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int
     return value
 
 
+def _prior(chosen: Sequence[str], words: str | None) -> Any:
+    """A prior by name, with what files say of features on top."""
+    from lapwing.model.prior_files import read, read_words
+
+    names = [value for value in chosen if value in PRIORS]
+    files = [value for value in chosen if value not in PRIORS]
+    for value in files:
+        if not Path(value).exists():
+            wanted = ", ".join(map(repr, PRIORS))
+            raise SettingsError(f"--prior must be one of {wanted}, or a prior file, got {value!r}; found no such file")
+    if len(names) > 1 or len(files) > 1:
+        raise SettingsError(f"--prior takes one name and one file at most, got {', '.join(chosen)}")
+    base = names[0] if names else PRIORS[0]
+    tables = [read(path, base) for path in files] + ([] if words is None else [read_words(words, base=base)])
+    return sum(tables[1:], tables[0]) if tables else base
+
+
 def _stop_words(value: str) -> str | tuple[str, ...]:
     if value in ("smart", "none"):
         return value
@@ -66,7 +87,13 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     show_default=True,
     help="The most probable weights, or those of ridge, pruned.",
 )
-@click.option("--prior", type=click.Choice(["laplace", "gaussian", "elasticnet"]), default="laplace", show_default=True)
+@click.option(
+    "--prior",
+    multiple=True,
+    help="laplace, gaussian or elasticnet, and a file of what is known of features (feature mode variance sign "
+    "[category]): one, the other, or both by giving it twice.  [default: laplace]",
+)
+@click.option("--prior-words", help="A file of words that speak for categories: a category, a tab, words.")
 @click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True)
 @click.option("--alpha", help="selected-ridge: its penalty, a number or cv  [default: the universal penalty]")
 @click.option(
@@ -249,7 +276,8 @@ def _settings(options: dict[str, Any]) -> Any:
     return TrainSettings(
         text=text, method=options["method"], hessian=options["hessian"],
         alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
-        prior=options["prior"], link=options["link"], variance=_number_or_name(options["variance"]), cv=plan,
+        prior=_prior(options["prior"], options["prior_words"]), link=options["link"],
+        variance=_number_or_name(options["variance"]), cv=plan,
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
         threshold_data=options["threshold_data"], select_features=options["select_features"],

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.estimators._base import LinearModelClassifier
+from lapwing.model.prior_table import PriorTable
 from lapwing.model.priors import Prior
 from lapwing.selection import Utility
 
@@ -22,7 +23,8 @@ class MAPClassifier(LinearModelClassifier):
 
     Parameters
     ----------
-    prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", or an object of `lapwing.priors`
+    prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", or an object of `lapwing.priors`; with
+        `lapwing.priors.PriorTable` features, by name or number of column, have modes, variances and signs of their own
     link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score)
     variance : "norm" (from the data, GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a
         number, or one number per category
@@ -119,6 +121,9 @@ class MAPClassifier(LinearModelClassifier):
         names = feature_names if feature_names is not None else getattr(self, "feature_names_in_", None)
         if names is not None and len(names) != X.shape[1]:
             raise InputError(f"expected {X.shape[1]} feature names, got {len(names)}")
+        if isinstance(self.prior, PriorTable):
+            known = range(X.shape[1]) if names is None else names
+            self.prior.check_insisting(map(str, known))
         names = None if names is None else [str(name) for name in names]
         apart = None
         if validation is not None:

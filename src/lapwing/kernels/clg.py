@@ -87,7 +87,9 @@ def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta
     leaves β_j where it is; a feature that has to move after hundreds of them would need as many to get
     going, its moves meanwhile too small for the rule that stops the cycles to see.
 
-    Stops after a cycle with Σ_i c_i|Δr_i| ≤ tol (1 + Σ_i c_i|r_i|), Δr_i the change over the whole cycle.
+    Stops after a cycle with Σ_i c_i|Δr_i| ≤ tol (1 + Σ_i c_i|r_i|), Δr_i the change over the whole cycle, if the
+    objective, too, fell by no more than tol times itself: two columns that are alike but for their priors can
+    trade weight without moving a score.
 
     Returns (objective, cycles, converged, trace); trace[k] is the objective after k cycles.
     """
@@ -140,5 +142,6 @@ def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta
         for i in range(n):
             change += weight[i] * abs(margin[i] - before[i])
             total += weight[i] * abs(margin[i])
-        converged = change <= tol * (1.0 + total)
+        fell = trace[cycles - 1] - trace[cycles]
+        converged = change <= tol * (1.0 + total) and fell <= tol * trace[cycles]
     return trace[cycles], cycles, converged, trace[: cycles + 1]

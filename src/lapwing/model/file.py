@@ -1,11 +1,12 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
-Schema 1. Tensors: terms (UTF-8 bytes of all names) with terms_ptr, document_frequency for text models,
-weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and one fit_* entry per
-category. The JSON names the schema, link, labels, text settings and provenance, and carries a SHA-256 over
-every byte of the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number
-is still checked: a file can be well-hashed and hostile. Nothing in it is ever executed, and nothing larger
-than the file itself is allocated from a number it states.
+Schema 1. Tensors: terms (UTF-8 bytes of all names) with terms_ptr, document_frequency for text models and,
+where a prior named any, `named`, the terms that have a column however rare; weights by rows (weights_ptr,
+weights_index, weights_data), intercepts, thresholds, and one fit_* entry per category. The JSON names the
+schema, link, labels, text settings and provenance, and carries a SHA-256 over
+every byte of the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number is
+still checked: a file can be well-hashed and hostile. Nothing in it is ever executed, and nothing larger than the
+file itself is allocated from a number it states.
 """
 
 from __future__ import annotations
@@ -122,6 +123,10 @@ def to_bytes(model: LinearModel) -> bytes:
         header["n_documents"] = model.weighting.n_documents
         tensors["document_frequency"] = model.weighting.document_frequency
         types["document_frequency"] = np.int64
+        named = _named(model.weighting)
+        if len(named):
+            tensors["named"] = named
+            types["named"] = np.int64
     exact: dict[str, np.ndarray] = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
     try:
         content = pack(exact, metadata={KEY: _canonical(header)})
@@ -130,6 +135,12 @@ def to_bytes(model: LinearModel) -> bytes:
     at = _hash_at(content)
     digest = hashlib.sha256(content).hexdigest().encode()
     return content[:at] + digest + content[at + len(digest) :]
+
+
+def _named(weighting: Weighting) -> np.ndarray:
+    """Terms with a column that are rarer than min_df."""
+    rare = weighting.document_frequency[weighting.columns] < weighting.settings.min_df
+    return np.asarray(weighting.columns[rare])
 
 
 def _canonical(header: dict[str, Any]) -> str:
@@ -206,6 +217,8 @@ def _need(condition: object, message: str) -> None:
 def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearModel:
     is_text = header["text"] is not None
     types = dict(_TYPES) | ({"document_frequency": np.int64} if is_text else {})
+    if is_text and "named" in tensors:
+        types["named"] = np.int64
     _need(set(tensors) == set(types), "its tensors are not those of a model")
     for name, dtype in types.items():
         _need(tensors[name].dtype == dtype and tensors[name].ndim == 1, f"{name} has the wrong type or shape")
@@ -258,9 +271,17 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
     n_documents, frequency = header["n_documents"], tensors["document_frequency"]
     _need(type(n_documents) is int and 0 < n_documents < 2**53, "the number of documents is not positive")
     _need(frequency.size == len(terms), "terms and document frequencies differ in number")
-    _need(np.all((frequency > 0) & (frequency <= n_documents)), "a document frequency is out of range")
+    named = tensors.get("named", np.empty(0, np.int64))
+    _need(np.all((named >= 0) & (named < len(terms))), "a named term is none of the terms")
+    _need(np.all(named[1:] > named[:-1]), "the named terms are not sorted and distinct")
+    _need(np.all(frequency[named] < settings.min_df), "a named term is not rare")
+    least = np.ones(len(terms), dtype=np.int64)
+    least[named] = 0  # training need not have seen them
+    _need(np.all((frequency >= least) & (frequency <= n_documents)), "a document frequency is out of range")
     _need(all(a < b for a, b in pairwise(terms)), "the terms are not sorted and distinct")
-    return Weighting(settings, terms, frequency, n_documents, np.flatnonzero(frequency >= settings.min_df))
+    kept = frequency >= settings.min_df
+    kept[named] = True
+    return Weighting(settings, terms, frequency, n_documents, np.flatnonzero(kept))
 
 
 def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_matrix:

@@ -2,12 +2,14 @@
 
 The user speaks in variances v; a kernel sees mode, l1, l2, lower and upper of every coordinate:
 Gaussian l2 = 1/v; Laplace l1 = √(2/v); infinite variance no penalty at all. To add a convex prior, add a
-class here: no kernel changes.
+class here: no kernel changes. Priors that differ between features are in prior_table.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -17,11 +19,48 @@ from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays
 
 
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a design, as far as a prior can ask about them."""
+
+    names: Sequence[str]
+    matrix: sp.csr_matrix
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+    @cached_property
+    def frequency(self) -> np.ndarray:
+        """Documents with each feature."""
+        return np.bincount(self.matrix.indices, minlength=self.matrix.shape[1])
+
+    @cached_property
+    def idf_squared(self) -> np.ndarray:
+        """ln²((|D|+1)/(n(j)+1)), its mean over all squared values scaled to 1."""
+        squares = np.log((self.matrix.shape[0] + 1) / (self.frequency + 1)) ** 2
+        energy = np.bincount(self.matrix.indices, weights=self.matrix.data**2, minlength=self.matrix.shape[1])
+        total = float(energy @ squares)
+        return squares * (float(energy.sum()) / total) if total > 0.0 else np.ones(len(squares))
+
+    def take(self, columns: np.ndarray) -> Columns:
+        return Columns([self.names[j] for j in columns.tolist()], self.matrix[:, columns])
+
+
 @dataclass(frozen=True)
 class Prior:
     """A prior with the same shape for every coefficient, the intercept included unless told otherwise."""
 
     name: ClassVar[str] = ""
+
+    @property
+    def shape(self) -> Prior:
+        """The prior of the features about which nothing in particular is known."""
+        return self
+
+    def bind(self, columns: Columns, category: Hashable, opposite: Hashable | None = None) -> Prior:
+        """The prior of one category over these columns; `opposite` is the other of two exclusive classes."""
+        return self
 
     def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(l1, l2) for these variances."""
@@ -91,11 +130,11 @@ def check_variance(value: object, name: str = "variance", *, allow_infinite: boo
     return float(value)  # type: ignore[arg-type]
 
 
-def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None) -> float:
+def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None, n_features: int | None = None) -> float:
     """GLM07 Eq. 29, corrected: v = d/u, u the mean squared norm of the documents without the constant
-    feature, d the number of features with it. 1 where every document is empty."""
+    feature, d the number of features (columns, unless told) with it. 1 where every document is empty."""
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     mean = float(np.average(squares, weights=sample_weight))
     if not np.isfinite(mean):
         raise InputError("the squared norms of the documents overflow; scale the features down first")
-    return (X.shape[1] + 1) / mean if mean > 0.0 else 1.0
+    return ((X.shape[1] if n_features is None else n_features) + 1) / mean if mean > 0.0 else 1.0

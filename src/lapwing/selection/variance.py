@@ -71,7 +71,7 @@ class VarianceCurve:
 
 def default_grid(prior: Prior) -> tuple[float, ...]:
     """GLM07 section 4.4: λ from 0.01 to 316 by √10 for Laplace, variance from 0.0001 to 10000 by 10 otherwise."""
-    if isinstance(prior, Laplace):
+    if isinstance(prior.shape, Laplace):
         return tuple(sorted(2.0 / 10.0 ** (2 * (k / 2 - 2)) for k in range(10)))
     return tuple(10.0**k for k in range(-4, 5))
 
@@ -139,7 +139,7 @@ class _HeldOut:
             results = np.empty((len(self.alphas), len(self.training)))
             for run, train in enumerate(self.training):
                 stronger = [v for v in self.fitted[run] if v < variance]
-                beta = self.fitted[run][max(stronger)].copy() if stronger else np.zeros(len(arrays.mode))
+                beta = np.clip(self.fitted[run][max(stronger)] if stronger else arrays.mode, arrays.lower, arrays.upper)
                 minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
                 self.fitted[run][variance] = beta
                 for k, alpha in enumerate(self.alphas):

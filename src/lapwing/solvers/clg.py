@@ -39,12 +39,12 @@ def fit(
     if problem.offset.any():
         raise SettingsError("solver='clg' goes by stored entries and cannot standardize; use solver='auto'")
     arrays = problem.merge(prior)
-    beta = np.clip(arrays.mode if start is None else problem.gather(start), arrays.lower, arrays.upper)
+    beta = problem.start(arrays, start)
     code = as_link(link).code
     _, cycles, converged, _ = clg.fit(*problem.by_column[:3], y, sample_weight, code, *arrays, beta, tol, max_iter)
     objective, gap, theta = _certified(problem, y, sample_weight, arrays, beta, link)
     kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, code, *arrays, beta)
-    weights = _spread(problem, prior, arrays, beta)
+    weights = problem.spread(beta, prior, arrays)
     return FitResult(weights, objective, gap, kkt, kkt_bound, cycles, converged, variance, theta)
 
 
@@ -65,13 +65,3 @@ def _certified(
     scale = feasible_scale(-gradient, *arrays[1:])
     dual = dual_objective(theta, sample_weight, form.code, -gradient, scale, *arrays)
     return objective, max(objective - dual, 0.0), theta
-
-
-def _spread(problem: Problem, prior: PriorArrays, arrays: PriorArrays, beta: np.ndarray) -> np.ndarray:
-    """Weights of features. Where a column is at its mode or a bound its features are at theirs, to the bit."""
-    weights = problem.spread(beta)
-    column = np.append(problem.group, len(beta) - 1)
-    for part in ("lower", "upper", "mode"):
-        reached = (beta == getattr(arrays, part))[column]
-        weights[reached] = getattr(prior, part)[reached]
-    return np.clip(weights, prior.lower, prior.upper)

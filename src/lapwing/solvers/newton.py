@@ -27,10 +27,19 @@ class Problem:
     apart by any fit. They enter as one column and share its weight equally, so the answer depends neither
     on their order nor on which of them a later document happens to have. With k alike, l1|B| is the least
     that weights of sum B can cost, and l2 (B/k)²/2 · k = (l2/k) B²/2.
+
+    kinds   (d,) features of different kinds are kept apart, whatever their columns: their priors differ
     """
 
-    def __init__(self, X: sp.csr_matrix, standardize_by: np.ndarray | None = None, *, merge: bool = True) -> None:
-        self.group = identical_columns(X.tocsc()) if merge else np.arange(X.shape[1])  # feature → column
+    def __init__(
+        self,
+        X: sp.csr_matrix,
+        standardize_by: np.ndarray | None = None,
+        *,
+        kinds: np.ndarray | None = None,
+        merge: bool = True,
+    ) -> None:
+        self.group = identical_columns(X.tocsc(), kinds) if merge else np.arange(X.shape[1])  # feature → column
         first = np.unique(self.group, return_index=True)[1]
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
         merged = X if len(first) == X.shape[1] else X[:, first]
@@ -61,17 +70,37 @@ class Problem:
         return scores(*self.by_column, self.gather(weights), self.n_documents)
 
     def merge(self, prior: PriorArrays) -> PriorArrays:
-        """The prior of the columns; features that are alike must have the same one."""
+        """The prior of the columns; features that are alike must have the same one.
+
+        Variances are those of standardised features, modes and bounds those of raw ones, as in BBR.
+        """
         for array in prior:
             if not np.array_equal(array[:-1], array[self.members[:-1]][self.group]):
                 raise InputError("identical columns have different priors; make the problem with merge=False")
         mode, l1, l2, lower, upper = (array[self.members] for array in prior)
-        return PriorArrays(mode * self.alike, l1, l2 / self.alike, lower * self.alike, upper * self.alike)
+        factor = self.alike * self.scale
+        return PriorArrays(mode * factor, l1, l2 / self.alike, lower * factor, upper * factor)
 
-    def spread(self, beta: np.ndarray) -> np.ndarray:
-        """Weights of columns to weights of raw features: x·(β/sd) + intercept - mean·(β/sd)."""
-        raw = beta / self.scale
-        return np.append((raw[:-1] / self.alike[:-1])[self.group], beta[-1] + self.offset @ beta)
+    def spread(
+        self, beta: np.ndarray, prior: PriorArrays | None = None, arrays: PriorArrays | None = None
+    ) -> np.ndarray:
+        """Weights of columns to weights of raw features: x·(β/sd) + intercept - mean·(β/sd).
+
+        With a `prior`, and `arrays` that it merges to: where a column is at its mode or a bound, its features are
+        at theirs to the bit.
+        """
+        weights = np.append((beta / self.scale)[:-1] / self.alike[:-1], beta[-1])
+        if prior is not None and arrays is not None:
+            own = PriorArrays(*(part[self.members] for part in prior))
+            for part in ("lower", "upper", "mode"):
+                reached = beta == getattr(arrays, part)
+                weights[reached] = getattr(own, part)[reached]
+            weights = np.clip(weights, own.lower, own.upper)
+        return np.append(weights[self.group], weights[-1] + self.offset @ beta)
+
+    def start(self, arrays: PriorArrays, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of columns to start from, within the bounds: those of raw features, or the modes."""
+        return np.clip(arrays.mode if weights is None else self.gather(weights), arrays.lower, arrays.upper)
 
     def gather(self, weights: np.ndarray) -> np.ndarray:
         """Weights of raw features to weights of columns."""
@@ -89,18 +118,19 @@ def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return mean, np.sqrt(np.where(variance > 1e-14 * mean * mean, variance, 1.0))
 
 
-def identical_columns(X: sp.csc_matrix) -> np.ndarray:
-    """The same number for columns that are equal entry by entry; numbers in order of first appearance."""
+def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.ndarray:
+    """The same number for columns of one kind that are equal entry by entry; in order of first appearance."""
+    kinds = np.zeros(X.shape[1], dtype=np.int64) if kinds is None else kinds
     # Equal columns have equal sums with any weights of rows, to the bit; whether the others do is then checked.
     weights = np.random.default_rng(0).random(X.shape[0])
     lengths = np.diff(X.indptr)
-    sums = np.column_stack([lengths, X.T @ weights])
+    sums = np.column_stack([kinds, lengths, X.T @ weights])
     _, candidate, size = np.unique(sums, axis=0, return_inverse=True, return_counts=True)
     group = np.arange(X.shape[1])
-    seen: dict[tuple[bytes, bytes], int] = {}
+    seen: dict[tuple[int, bytes, bytes], int] = {}
     for j in np.flatnonzero(size[candidate.ravel()] > 1).tolist():
         column = slice(X.indptr[j], X.indptr[j + 1])
-        group[j] = seen.setdefault((X.indices[column].tobytes(), X.data[column].tobytes()), j)
+        group[j] = seen.setdefault((int(kinds[j]), X.indices[column].tobytes(), X.data[column].tobytes()), j)
     return np.unique(group, return_inverse=True)[1].ravel()
 
 
@@ -123,11 +153,11 @@ def fit(
     """Minimise the objective of model/objective.py over one category."""
     from lapwing.kernels.loss import optimality
 
-    beta = problem.gather(np.clip(prior.mode, prior.lower, prior.upper) if start is None else start)
     arrays = problem.merge(prior)
+    beta = problem.start(arrays, start)
     objective, gap, _, rounds, converged, theta = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, as_link(link).code, *arrays, beta)
-    weights = problem.spread(beta)
+    weights = problem.spread(beta, prior, arrays)
     return FitResult(weights, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,13 +79,20 @@ class Design:
 
 
 def design(
-    documents: Iterable[str], settings: TextSettings, *, progress: Callable[[int], None] | None = None
+    documents: Iterable[str],
+    settings: TextSettings,
+    *,
+    named: Iterable[str] = (),
+    progress: Callable[[int], None] | None = None,
 ) -> Design:
-    """The design matrix of training texts."""
-    counts: Counts = count_terms(documents, settings, progress=progress)
+    """The design matrix of training texts. Terms that are `named` have a column however rare they are."""
+    named = sorted(set(named))
+    counts = _with_terms(count_terms(documents, settings, progress=progress), named)
     n = counts.matrix.shape[0]
     frequency = np.bincount(counts.matrix.indices, minlength=len(counts.terms)).astype(np.int64)
-    columns = np.flatnonzero(frequency >= settings.min_df)
+    kept = frequency >= settings.min_df
+    kept[[bisect_left(counts.terms, term) for term in named]] = True
+    columns = np.flatnonzero(kept)
     if not len(columns):
         raise InputError(
             f"no term is left of {n} documents with {len(counts.terms)} distinct terms; "
@@ -94,3 +102,15 @@ def design(
     weights = weigh(counts.matrix, frequency, n, settings)
     matrix = take_columns(weights, weighting._column_of[np.arange(len(counts.terms))], len(columns))
     return Design(matrix, weighting.feature_names, weighting)
+
+
+def _with_terms(counts: Counts, named: Sequence[str]) -> Counts:
+    """The same counts over the terms they have and those named, sorted."""
+    terms = sorted({*counts.terms, *named})
+    if len(terms) == len(counts.terms):
+        return counts
+    place = {term: j for j, term in enumerate(terms)}
+    moved = np.fromiter((place[term] for term in counts.terms), np.int32, len(counts.terms))
+    matrix = counts.matrix
+    wider = sp.csr_matrix((matrix.data, moved[matrix.indices], matrix.indptr), shape=(matrix.shape[0], len(terms)))
+    return Counts(terms, wider)

@@ -18,7 +18,8 @@ from lapwing.corpus import Corpus
 from lapwing.engine import Checkpoint, run_all, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.model.priors import as_prior
+from lapwing.model.prior_table import PriorTable
+from lapwing.model.priors import Prior, as_prior
 from lapwing.selection import Utility
 from lapwing.text import Design, TextSettings, design
 from lapwing.training.category import Categories, CategoryFit
@@ -82,7 +83,7 @@ def train_with_curves(
     weights = check_weights(corpus.weights, len(corpus))
     apart = None if validation is None else _validation(validation, made, told)
     keep_duals = len(told.fitted) * len(corpus) <= most_duals
-    categories = Categories(made.matrix, told, weights, settings, validation=apart, keep_duals=keep_duals)
+    categories = Categories(made, told, weights, settings, validation=apart, keep_duals=keep_duals)
     if checkpoint is None:
         fits, date = _fit_all(categories, progress), run_date()
     else:
@@ -136,13 +137,20 @@ def _fit_all(
 
 
 def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> Design:
+    """The documents as a matrix; a feature that the prior insists on has a column even if none has it."""
     if corpus.kind == "vectors":
         matrix = check_matrix(corpus.documents)
-        names = corpus.feature_names or [str(j) for j in range(matrix.shape[1])]
-        return Design(matrix, names, None)
+        names = list(corpus.feature_names or map(str, range(matrix.shape[1])))
+        unseen = sorted(set(named_features(settings.prior, None)).difference(names))
+        matrix.resize(matrix.shape[0], len(names) + len(unseen))
+        return Design(matrix, names + unseen, None)
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
-    return design(corpus.documents, text, progress=step)
+    return design(corpus.documents, text, named=named_features(settings.prior, text), progress=step)
+
+
+def named_features(prior: str | Prior, text: TextSettings | None) -> list[str]:
+    return prior.in_terms(text).insisting if isinstance(prior, PriorTable) else []
 
 
 def ready_made(text: TextSettings) -> TextSettings:
@@ -205,7 +213,8 @@ def _provenance(
         "documents_with_labels": sum(1 for row in corpus.labels if row),
         "features": made.matrix.shape[1],
         "skipped": corpus.skipped,
-        "prior": prior.name,
+        "prior": prior.shape.name,
+        **({"prior_rows": [str(row) for row in prior.rows]} if isinstance(prior, PriorTable) else {}),
         "variance": settings.variance if isinstance(settings.variance, str) else "given",
         "intercept_variance": None if settings.intercept_variance is None else repr(settings.intercept_variance),
         "class_weight": "given" if isinstance(settings.class_weight, Mapping) else settings.class_weight,

@@ -11,12 +11,14 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays, Proven
-from lapwing.model.priors import Prior, as_prior, norm_variance
+from lapwing.model.prior_table import PriorTable
+from lapwing.model.priors import Columns, Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, deal_folds
 from lapwing.solvers import clg, newton
 from lapwing.solvers.selected_ridge import select, universal_penalty
+from lapwing.text import Design
 from lapwing.training.settings import ALPHAS, TrainSettings
 from lapwing.training.targets import Targets, class_weights
 
@@ -74,7 +76,7 @@ class Categories:
 
     def __init__(
         self,
-        X: sp.csr_matrix,
+        made: Design,
         told: Targets,
         weights: np.ndarray,
         settings: TrainSettings,
@@ -82,9 +84,17 @@ class Categories:
         validation: tuple[sp.csr_matrix, Targets, np.ndarray] | None = None,
         keep_duals: bool = False,
     ) -> None:
-        self.X, self.told, self.weights, self.settings = X, told, weights, settings
+        self.X, self.told, self.weights, self.settings = made.matrix, told, weights, settings
         self.apart, self.keep_duals = validation, keep_duals
+        self.columns = Columns(made.feature_names, made.matrix)
         self.prior: Prior = as_prior(settings.prior)
+        self.kinds: np.ndarray | None = None
+        self.insisting = np.empty(0, dtype=np.int64)  # columns that no selection may leave out
+        if isinstance(self.prior, PriorTable):
+            table = self.prior.in_terms(None if made.weighting is None else made.weighting.settings)
+            table.check(made.feature_names, told.classes)
+            self.prior, self.kinds = table, table.kinds(self.columns)
+            self.insisting = np.array([self.columns.index[name] for name in table.insisting], dtype=np.int64)
         self.factor: Callable[[int, np.ndarray], np.ndarray | float] = class_weights(
             told, weights, settings.class_weight
         )
@@ -101,18 +111,22 @@ class Categories:
 
     @cached_property
     def problem(self) -> newton.Problem:
-        return self._problem(self.X)
+        return self._problem(self.X, self.kinds)
 
-    def _problem(self, X: sp.csr_matrix) -> newton.Problem:
-        return newton.Problem(X, self.weights if self.settings.standardize else None)
+    def _problem(self, X: sp.csr_matrix, kinds: np.ndarray | None) -> newton.Problem:
+        return newton.Problem(X, self.weights if self.settings.standardize else None, kinds=kinds)
 
     @cached_property
     def norm_variance(self) -> float:
         return self._default_variance(self.X)
 
     def _default_variance(self, X: sp.csr_matrix) -> float:
-        """GLM07 Eq. 29; standardised features have a mean squared norm of their number, and BBR takes v = d."""
-        return X.shape[1] + 1.0 if self.settings.standardize else norm_variance(X, self.weights)
+        """GLM07 Eq. 29; standardised features have a mean squared norm of their number, and BBR takes v = d.
+
+        Features that are there by the prior's will only do not count among the d.
+        """
+        seen = X.shape[1] - np.count_nonzero(self.columns.frequency[self.insisting] == 0)
+        return seen + 1.0 if self.settings.standardize else norm_variance(X, self.weights, seen)
 
     def __len__(self) -> int:
         return len(self.told.fitted)
@@ -124,6 +138,8 @@ class Categories:
         searched = isinstance(settings.variance, str) and settings.variance != "norm"
         if searched or settings.alpha == "cv" or settings.select_features is not None or settings.solver != "auto":
             return False
+        if isinstance(self.prior, PriorTable) or settings.intercept_variance == np.inf:
+            return False
         return newton.is_smooth(self.prior.compile(1.0, self.X.shape[1], settings.intercept_variance))
 
     def _signs(self, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +147,6 @@ class Categories:
         column = self.told.fitted[row]
         y = self.told.signs(column)
         weight = np.asarray(self.weights * self.factor(column, y), dtype=np.float64)
-        self._check_intercept(column, y, weight)
         return y, weight
 
     def fit_block(self, rows: Sequence[int]) -> list[CategoryFit]:
@@ -140,7 +155,7 @@ class Categories:
             return [self.fit(row) for row in rows]
         Y, weights = map(np.array, zip(*map(self._signs, rows), strict=True))
         variances = [self.norm_variance if self.given is None else float(self.given[row]) for row in rows]
-        compiled = {v: self._compile(self.problem, v) for v in set(variances)}
+        compiled = {v: self._compile(self.prior, self.problem, v) for v in set(variances)}
         settings = self.settings
         results = newton.fit_many(
             self.problem, Y, weights, [compiled[v] for v in variances], variances=variances, tol=settings.tol,
@@ -150,20 +165,25 @@ class Categories:
 
     def fit(self, row: int, ready: FitResult | None = None) -> CategoryFit:
         """Category by row of the model; `ready` is its fit where that was made together with others."""
+        column = self.told.fitted[row]
         y, weight = self._signs(row)
         features = self._features(y, weight)
         if features is None:
-            problem, default = self.problem, self.norm_variance
+            columns, problem, default = self.columns, self.problem, self.norm_variance
         else:
-            reduced = self.X[:, features]
-            problem, default = self._problem(reduced), self._default_variance(reduced)
+            columns = self.columns.take(features)
+            problem = self._problem(columns.matrix, None if self.kinds is None else self.kinds[features])
+            default = self._default_variance(columns.matrix)
         variance = default if self.given is None else float(self.given[row])
+        opposite = self.told.classes[0] if len(self.told.fitted) < len(self.told.classes) else None
+        prior = self.prior.bind(columns, self.told.classes[column], opposite)
+        self._check_flat(column, columns, prior, y, weight, variance)
         alphas = self._alphas(problem)
-        curve = self._curve(row, problem, y, weight, variance, alphas, features)
+        curve = self._curve(row, problem, prior, y, weight, variance, alphas, features)
         variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
-        result = ready or self._solve(problem, y, weight, variance)
-        result, pruned_objective = self._prune(problem, y, weight, result, alpha)
-        threshold = self._threshold(row, problem, y, weight, result, alpha)
+        result = ready or self._solve(problem, prior, y, weight, variance)
+        result, pruned_objective = self._prune(problem, prior, y, weight, result, alpha)
+        threshold = self._threshold(row, problem, prior, y, weight, result, alpha)
         kept = np.flatnonzero(result.weights[:-1])
         return CategoryFit(
             features=(kept if features is None else features[kept]).astype(np.int32),
@@ -188,25 +208,34 @@ class Categories:
         universal, given = universal_penalty(len(problem.group)), self.settings.alpha
         return [universal] if given is None else [universal, *ALPHAS] if isinstance(given, str) else [given]
 
-    def _check_intercept(self, column: int, y: np.ndarray, weight: np.ndarray) -> None:
-        if self.settings.intercept_variance != np.inf:
-            return
-        sides = np.unique(y[weight > 0])
-        if len(sides) < 2:
-            raise InputError(
-                f"class {self.told.classes[column]!r} has all documents or none, and an intercept of infinite "
-                "variance then has no finite estimate; give intercept_variance a number"
-            )
+    def _check_flat(
+        self, column: int, columns: Columns, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float
+    ) -> None:
+        """A coefficient of infinite variance needs documents on both sides, or it has no finite estimate."""
+        arrays = prior.compile(variance, len(columns.names), self.settings.intercept_variance)
+        for j in np.flatnonzero(arrays.flat).tolist():
+            if j == len(columns.names):
+                pull, name = y[weight > 0], "the intercept"
+            else:
+                part = columns.matrix[:, [j]].tocoo()
+                pull, name = (y[part.row] * part.data)[weight[part.row] > 0], f"the feature {columns.names[j]!r}"
+            runs_up = len(pull) > 0 and bool(np.all(pull >= 0)) and arrays.upper[j] == np.inf
+            runs_down = len(pull) > 0 and bool(np.all(pull <= 0)) and arrays.lower[j] == -np.inf
+            if runs_up or runs_down:
+                raise InputError(
+                    f"{name} has documents on one side only of class {self.told.classes[column]!r}, and with an "
+                    "infinite variance no finite estimate then; give it a variance that is a number"
+                )
 
     def _features(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
         """The columns kept before the fit; None for all."""
         if self.settings.select_features is None:
             return None
         scores = SCORES[self.settings.feature_score](self.X, y, sample_weight=weight)
-        return top_features(scores, self.settings.select_features)
+        return np.union1d(top_features(scores, self.settings.select_features), self.insisting)
 
     def _curve(
-        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float,
+        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
         alphas: list[float], features: np.ndarray | None,
     ) -> VarianceCurve | None:  # fmt: skip
         """The variance and α that held-out documents prefer; None where none is to be chosen."""
@@ -216,7 +245,7 @@ class Categories:
                 return None
             plan, method = replace(plan, variances=(variance,)), "cv"
         return choose_variance(
-            problem, y, weight, self.prior, plan, method=method, start=variance, seed=self.seeds[row],
+            problem, y, weight, prior, plan, method=method, start=variance, seed=self.seeds[row],
             intercept_variance=settings.intercept_variance, tol=settings.tol, max_iter=settings.max_iter,
             link=settings.link, alphas=alphas, hessian=settings.hessian, validation=self._validation(row, features),
         )  # fmt: skip
@@ -227,30 +256,33 @@ class Categories:
         X, told, weights = self.apart
         return Validation(X if features is None else X[:, features], told.signs(self.told.fitted[row]), weights)
 
-    def _compile(self, problem: newton.Problem, variance: float) -> PriorArrays:
-        return self.prior.compile(variance, len(problem.group), self.settings.intercept_variance)
+    def _compile(self, prior: Prior, problem: newton.Problem, variance: float) -> PriorArrays:
+        return prior.compile(variance, len(problem.group), self.settings.intercept_variance)
 
-    def _solve(self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
+    def _solve(
+        self, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float
+    ) -> FitResult:
         settings = self.settings
         solve = clg.fit if settings.solver == "clg" else newton.fit
         return solve(
-            problem, y, weight, self._compile(problem, variance), variance=variance, tol=settings.tol,
+            problem, y, weight, self._compile(prior, problem, variance), variance=variance, tol=settings.tol,
             max_iter=settings.max_iter, link=settings.link,
         )  # fmt: skip
 
     def _prune(
-        self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
+        self, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
     ) -> tuple[FitResult, float]:
         """The fit, pruned where that is asked for, and the objective at the pruned weights, else NaN."""
         if not self.pruning:
             return result, float("nan")
-        settings, prior = self.settings, self._compile(problem, result.variance)
-        selected = select(problem, y, weight, prior, result.weights, alpha, settings.hessian, settings.link)
+        settings, arrays = self.settings, self._compile(prior, problem, result.variance)
+        selected = select(problem, y, weight, arrays, result.weights, alpha, settings.hessian, settings.link)
         return replace(result, weights=selected.weights), selected.objective
 
     def _threshold(
-        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
-    ) -> float:
+        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, result: FitResult,
+        alpha: float,
+    ) -> float:  # fmt: skip
         if not np.any(y[weight > 0] > 0):
             return float("inf")  # GLM07 section 5.2.2: without a positive document, say "no"
         fixed = self.settings.fixed_threshold
@@ -259,12 +291,13 @@ class Categories:
         if self.settings.threshold_data == "train":
             scores = problem.scores(result.weights)
         else:
-            scores = self._held_out_scores(row, problem, y, weight, result.variance, alpha)
+            scores = self._held_out_scores(row, problem, prior, y, weight, result.variance, alpha)
         return tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
 
     def _held_out_scores(
-        self, row: int, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, variance: float, alpha: float
-    ) -> np.ndarray:
+        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
+        alpha: float,
+    ) -> np.ndarray:  # fmt: skip
         """Every document's score from a fit that did not see it."""
         fold = deal_folds(y, self.settings.cv.folds, self.seeds[row])
         scores = np.empty(len(y))
@@ -272,6 +305,7 @@ class Categories:
             out = fold == k
             if out.any():
                 kept = np.where(out, 0.0, weight)
-                fit, _ = self._prune(problem, y, kept, self._solve(problem, y, kept, variance), alpha)
+                made = self._solve(problem, prior, y, kept, variance)
+                fit, _ = self._prune(problem, prior, y, kept, made, alpha)
                 scores[out] = problem.scores(fit.weights)[out]
         return scores

@@ -10,6 +10,7 @@ import numpy as np
 
 from lapwing.errors import SettingsError
 from lapwing.model.links import as_link
+from lapwing.model.prior_table import PriorTable
 from lapwing.model.priors import Gaussian, Prior, as_prior, check_variance
 from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.variance import CrossValidation
@@ -67,7 +68,9 @@ class TrainSettings:
     random_state: int | None = 0
 
     def __post_init__(self) -> None:
-        as_prior(self.prior)
+        prior = as_prior(self.prior)
+        if isinstance(prior, PriorTable) and prior.has_intercept() and self.intercept_variance is not None:
+            raise SettingsError("the prior has a row for the intercept; leave intercept_variance at None")
         as_link(self.link)
         if isinstance(self.variance, str):
             if self.variance not in VARIANCES:
