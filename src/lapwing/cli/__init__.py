@@ -18,6 +18,8 @@ COMMANDS = {
     "evaluate": ("evaluate", "Compare a model's decisions with the labels of documents."),
     "explain": ("explain", "Show the words that spoke for and against each category of a text."),
     "inspect": ("inspect", "Show what is inside a model file."),
+    "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
+    "bbr": ("bbr", "Train and classify with the flags and files of BBR."),
     "reproduce": ("reproduce", "Run the experiments of a paper again, its figures beside ours."),
 }
 

@@ -1,0 +1,302 @@
+"""lapwing bbr train, lapwing bbr classify: the flags, files and result lines of BBR 4.03"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lapwing.cli._common import ExistingPath, check_output
+from lapwing.cli._progress import announce_compiling
+from lapwing.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy.sparse as sp
+
+    from lapwing.corpus import Corpus
+    from lapwing.model.bbr import BbrModel, BmrModel
+
+STDIN = ("-", "=")
+RULES = {1: "error", 2: "t11u", 3: "f1", 4: "ber", 5: "t13u"}
+SCORES = {0: "pearson", 1: "yule", 2: "chi2", 3: "bns"}
+NOT_HERE = {
+    "-g": "groups of a hierarchical model",
+    "--groups": "groups of a hierarchical model",
+    "--gvar": "group-level variances",
+    "-R": "row ids, which need another build of BBR too",
+    "--rowid": "row ids, which need another build of BBR too",
+}
+
+
+class _Command(click.Command):
+    """Flags of BBR that are not supported say so by name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for word in args[: args.index("--")] if "--" in args else args:
+            flag = word.split("=")[0] if word.startswith("--") else word[:2]
+            if flag in NOT_HERE:
+                raise SettingsError(f"{flag} ({NOT_HERE[flag]}) is not supported by `{ctx.command_path}`")
+        return super().parse_args(ctx, args)
+
+
+@click.group("bbr", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """BBRtrain and BBRclassify: their flags, data, prior, model and result files."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
+    try:
+        return () if value is None else tuple(float(part) for part in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"expected numbers with commas between them, got {value!r}") from None
+
+
+def _folds(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    parts = value.split(",")
+    try:
+        folds, runs = int(parts[0]), int(parts[-1])
+    except ValueError:
+        folds = runs = 0
+    if len(parts) > 2 or folds < 2 or not 1 <= runs <= folds:
+        raise click.BadParameter(f"expected folds[,runs], 2 or more folds and no more runs than folds, got {value!r}")
+    return folds, runs
+
+
+class _DataFile(ExistingPath):
+    """A file, or - or = for standard input."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return "-" if value in STDIN else super().convert(value, param, ctx)
+
+
+_DATA = click.argument("datafile", type=_DataFile("BBR's data", folder=False))
+
+
+def _common(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("-l", "--log", type=click.IntRange(0, 2), default=0, show_default=True, help="How much to say."),
+        click.option("-r", "--resultfile", help="Write a line `probability decision` for every document there."),
+        click.option("--probthres", type=click.FloatRange(0, 1), help="Probability from which the answer is yes."),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("train", cls=_Command)
+@_DATA
+@click.argument("modelfile")
+@click.option("-p", "--prior", type=click.IntRange(1, 2), default=2, show_default=True, help="1 Laplace, 2 Gaussian.")
+@click.option("-V", "--variance", callback=_numbers, help="Prior variance; of several, cross-validation takes one.")
+@click.option("-C", "--cv", callback=_folds, default="10,10", show_default=True, help="Folds and runs.")
+@click.option("--autosearch", is_flag=True, help="Search for the variance without a grid.")
+@click.option("--errbar", is_flag=True, help="The strongest prior within one standard error of the best.")
+@click.option("-H", "--hyperparameter", type=float, help="Old: λ of a Laplace, variance of a Gaussian prior.")
+@click.option("-S", "--search", callback=_numbers, help="Old: -H, with several to choose from.")
+@click.option("-I", "--indPriorsFile", "ind_priors", type=ExistingPath("individual priors", folder=False),
+              help="Lines of feature, mode, variance (times the common one) and optionally skew.")  # fmt: skip
+@click.option("--pos", is_flag=True, help="No negative coefficients.")
+@click.option("--neg", is_flag=True, help="No positive coefficients.")
+@click.option("-s", "--standardize", is_flag=True, help="Centre and scale the features.")
+@click.option("-c", "--cosnorm", is_flag=True, help="Divide every document by its norm.")
+@click.option("-e", "--eps", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.0005,
+              show_default=True, help="Most that the duality gap may be of the objective, if under 1e-4.")  # fmt: skip
+@click.option("--iter", "iterations", type=click.IntRange(min=1), default=1000, show_default=True, help="Most rounds.")
+@click.option("--accurate", is_flag=True, help="A gap of 1e-12 at most.")
+@click.option("-t", "--threshold", type=click.IntRange(0, 5), default=0, show_default=True,
+              help="Tune it by: 0 nothing, 1 errors, 2 T11U, 3 F1, 4 BER, 5 T13U.")  # fmt: skip
+@click.option("-f", "--features", type=click.IntRange(min=0), default=0, help="Keep so many features.")
+@click.option("-u", "--utility", type=click.IntRange(0, 3), default=0, show_default=True,
+              help="By: 0 Pearson, 1 Yule's Q, 2 chi-square, 3 BNS.")  # fmt: skip
+@click.option("--modelname", default="", help="A name to keep in the model file.")
+@_common
+def train_command(datafile: str, modelfile: str, **options: Any) -> None:
+    """Train as BBRtrain does: DATAFILE of lines `label id:value ...`, - for standard input, into MODELFILE."""
+    check_output(modelfile, None if datafile == "-" else datafile)
+    corpus = _read(datafile)
+    announce_compiling()
+    from lapwing.model.bbr import write_bbr_model
+
+    model, scores = _train(corpus, options)
+    write_bbr_model(model, modelfile)
+    _results(model, scores, options["resultfile"], None)
+    if options["log"]:
+        click.echo(f"{len(model.weights)} of {len(model.features)} features kept; threshold {model.threshold:.6g}")
+        _evaluation(corpus, model.decide(scores))
+
+
+def _read(datafile: str) -> Corpus:
+    from lapwing.cli._documents import standard_input
+    from lapwing.corpus import read
+
+    source: Any = standard_input("lines of BBR's data") if datafile == "-" else datafile
+    corpus = read(source, format="svmlight")
+    if corpus.feature_names and corpus.feature_names[0] == "0":
+        raise InputError(f"{corpus.name}: expected features of 1 or more, got 0, which is the intercept")
+    return corpus
+
+
+def _positive(corpus: Corpus) -> list[bool]:
+    """The label 1 is in the category, every other is not."""
+    return [labels == ("1",) for labels in corpus.labels]
+
+
+def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, np.ndarray]:
+    """The model, and the scores of the documents it was trained on."""
+    from dataclasses import replace
+
+    from lapwing.corpus import Corpus
+    from lapwing.model.bbr import EVERYTHING, from_linear, normalized, score_of
+    from lapwing.training import train
+
+    names, matrix = list(corpus.feature_names or ()), normalized(corpus.documents, options["cosnorm"])
+    labels = [(1,) if yes else (-1,) for yes in _positive(corpus)]
+    if options["features"]:
+        names, matrix = _selected(names, matrix, labels, options)
+    told = Corpus(
+        name=corpus.name, kind="vectors", documents=matrix, labels=labels, ids=corpus.ids, exclusive=True,  # type: ignore[arg-type]
+        split=[], weights=corpus.weights, feature_names=names,
+    )  # fmt: skip
+    fitted = train(told, _settings(options), classes=[-1, 1])
+    model = replace(
+        from_linear(fitted, name=options["modelname"]), cosine=options["cosnorm"],
+        standardized=options["standardize"], tuned=0 if options["probthres"] is not None else options["threshold"],
+    )  # fmt: skip
+    scores = replace(model, cosine=False).scores(names, matrix)
+    if options["probthres"] is not None:
+        model = replace(model, threshold=score_of(options["probthres"]))
+    elif model.tuned and model.decide(scores).all():
+        model = replace(model, threshold=EVERYTHING)
+    return model, scores
+
+
+def _selected(
+    names: list[str], matrix: sp.csr_matrix, labels: list[tuple[int]], options: dict[str, Any]
+) -> tuple[list[str], sp.csr_matrix]:
+    """The best features; of equal ones those of higher number, as in BBR, which also adds 1/12 in Yule's Q."""
+    import numpy as np
+
+    from lapwing.selection import SCORES as BY_NAME
+    from lapwing.selection import top_features
+
+    how = SCORES[options["utility"]]
+    scores = BY_NAME[how](matrix, np.ravel(labels), **({"continuity": 1 / 12} if how == "yule" else {}))
+    kept = len(names) - 1 - top_features(scores[::-1], options["features"])[::-1]
+    return [names[j] for j in kept], matrix[:, kept]
+
+
+def _settings(options: dict[str, Any]) -> Any:
+    from lapwing.model.prior_files import read_bbr
+    from lapwing.model.prior_table import INTERCEPT, OTHERS, PriorTable, row
+    from lapwing.selection.variance import CrossValidation
+    from lapwing.training import TrainSettings
+
+    if options["pos"] and options["neg"]:
+        raise SettingsError("--pos and --neg exclude each other; give one of them")
+    skew = 1 if options["pos"] else -1 if options["neg"] else 0
+    base = "laplace" if options["prior"] == 1 else "gaussian"
+    prior: Any = base
+    if options["ind_priors"] is not None:
+        prior = read_bbr(options["ind_priors"], base, skew=skew, topic="<class>")
+    elif skew:
+        prior = PriorTable(tuple(row(name, sign=skew) for name in (OTHERS, INTERCEPT)), base)
+    variance, grid = _variance(options, skew)
+    folds, runs = options["cv"]
+    return TrainSettings(
+        prior=prior, variance=variance, cv=CrossValidation(grid, folds, runs, options["errbar"]),
+        threshold="default" if options["probthres"] is not None else RULES.get(options["threshold"], "default"),
+        standardize=options["standardize"], tol=1e-12 if options["accurate"] else min(options["eps"], 1e-4),
+        max_iter=options["iterations"],
+    )  # fmt: skip
+
+
+def _variance(options: dict[str, Any], skew: int) -> tuple[str | float, tuple[float, ...] | None]:
+    """(variance, grid) from -V, -H, -S and --autosearch, of which at most one may be given."""
+    native = options["search"] or (() if options["hyperparameter"] is None else (options["hyperparameter"],))
+    given = {"-V": options["variance"], "-H": options["hyperparameter"] is not None, "-S": options["search"],
+             "--autosearch": options["autosearch"]}  # fmt: skip
+    if len(chosen := [flag for flag, value in given.items() if value]) > 1:
+        raise SettingsError(f"{' and '.join(chosen)} exclude each other; give one of them")
+    values = options["variance"] or native
+    if any(not value > 0.0 for value in values):
+        raise SettingsError(f"{chosen[0]} must be > 0, got {min(values):g}")
+    if native and options["prior"] == 1:  # λ = √(2/v), one-sided √(1/v)
+        values = tuple((1.0 if skew else 2.0) / value**2 for value in native)
+    if options["autosearch"]:
+        return "auto", None
+    if len(values) > 1:
+        return "cv", tuple(values)
+    if options["errbar"]:
+        raise SettingsError("--errbar chooses among variances; give several with -V")
+    return (values[0] if values else "norm"), None
+
+
+@command.command("classify", cls=_Command)
+@_DATA
+@click.argument("modelfile", type=ExistingPath("a model file of BBR or BMR", folder=False))
+@_common
+def classify_command(datafile: str, modelfile: str, resultfile: str | None, log: int, probthres: float | None) -> None:
+    """Classify as BBRclassify does: DATAFILE, or - for standard input, with a model file of BBR, or of BMR.
+
+    A line of the result file is `probability decision`; of a BMR model `label p1 ... pK prediction`. Without -r
+    nothing is written but how the decisions compare with the labels.
+    """
+    from lapwing.model.bbr import kind_of, read_bbr_model, read_bmr_model
+
+    corpus = _read(datafile)
+    names, matrix = list(corpus.feature_names or ()), corpus.documents
+    if kind_of(modelfile) == "bmr":
+        if probthres is not None:
+            raise SettingsError("--probthres is for two classes; a BMR model takes the most probable")
+        _classify_bmr(corpus, read_bmr_model(modelfile), resultfile)
+        return
+    model = read_bbr_model(modelfile)
+    scores = model.scores(names, matrix)
+    _results(model, scores, resultfile, probthres)
+    if resultfile is None or log:
+        _evaluation(corpus, model.decide(scores, probthres))
+
+
+def _classify_bmr(corpus: Corpus, model: BmrModel, resultfile: str | None) -> None:
+    proba = model.probabilities(list(corpus.feature_names or ()), corpus.documents)
+    chosen = [model.classes[k] for k in proba.argmax(axis=1)]
+    labels = [" ".join(labels) for labels in corpus.labels]
+    if resultfile is not None:
+        rows = zip(labels, proba.tolist(), chosen, strict=True)
+        _write(resultfile, (f"{label} {' '.join(f'{p:.12g}' for p in row)} {best}" for label, row, best in rows))
+        return
+    wrong = sum(label != best for label, best in zip(labels, chosen, strict=True))
+    click.echo(f"{len(labels)} documents, {wrong} errors ({100 * wrong / len(labels):.4g}%)")
+
+
+def _results(model: BbrModel, scores: np.ndarray, resultfile: str | None, probthres: float | None) -> None:
+    if resultfile is not None:
+        pairs = zip(model.probabilities(scores).tolist(), model.decide(scores, probthres).tolist(), strict=True)
+        _write(resultfile, (f"{p:.12g} {1 if yes else -1}" for p, yes in pairs))
+
+
+def _write(path: str, lines: Any) -> None:
+    from lapwing.model.file import write_beside
+
+    content = "".join(f"{line}\n" for line in lines)
+    if path in STDIN:
+        click.echo(content, nl=False)
+    else:
+        write_beside(Path(path), content.encode())
+
+
+def _evaluation(corpus: Corpus, chosen: np.ndarray) -> None:
+    """How the decisions compare with the labels, F1 and the rest 1 where their denominator is 0."""
+    import numpy as np
+
+    truth = np.array(_positive(corpus))
+    tp, fp = int(np.sum(truth & chosen)), int(np.sum(~truth & chosen))
+    fn, tn = int(np.sum(truth & ~chosen)), int(np.sum(~truth & ~chosen))
+    parts = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "F1": (2 * tp, 2 * tp + fp + fn)}
+    rates = ", ".join(f"{name} {part / whole if whole else 1.0:.4f}" for name, (part, whole) in parts.items())
+    click.echo(f"{len(truth)} documents: TP {tp}, FP {fp}, FN {fn}, TN {tn}; {fp + fn} errors; {rates}")

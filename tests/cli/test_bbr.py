@@ -1,0 +1,195 @@
+"""lapwing bbr and lapwing convert: what BBR's users type, and what its programs made of the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing
+from cli.run import Command
+from lapwing.model.bbr import EVERYTHING, read_bbr_model
+
+FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
+TRAIN, TEST = FOLDER / "train.dat", FOLDER / "test.dat"
+FLAGS = {
+    "laplace_v1": ["-p", "1", "-V", "1"],
+    "gauss_v05": ["-p", "2", "-V", "0.5"],
+    "laplace_norm": ["-p1"],
+    "laplace_t_f1": ["-p", "1", "-V", "1", "-t", "3"],
+    "laplace_ind": ["-p", "1", "-V", "1", "-I", str(FOLDER / "priors.txt")],
+    "laplace_std": ["-p", "1", "-V", "1", "-s"],
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_training_writes_what_bbr_wrote(run: Command, name: str, tmp_path: Path) -> None:
+    """Every token but the digits after the sixth of coefficients; and those make the same decisions."""
+    flags = [*FLAGS[name], "-e", "1e-8", "--accurate", "-r", tmp_path / "fitted"]
+    assert run("bbr", "train", *flags, TRAIN, tmp_path / "m").code == 0
+    ours, theirs = ((path).read_text().split("\n") for path in (tmp_path / "m", FOLDER / f"{name}.model"))
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        if mine.startswith(("beta ", "threshold ")):
+            numbers, others = (np.array(line.split()[1:], dtype=float) for line in (mine, other))
+            np.testing.assert_allclose(numbers, others, atol=1e-4)
+            assert [len(word.lstrip("-")) for word in mine.split()] == [len(w.lstrip("-")) for w in other.split()]
+        else:
+            assert mine == other
+    assert run("bbr", "classify", "-r", tmp_path / "r", TEST, tmp_path / "m").code == 0
+    results, reference = np.loadtxt(tmp_path / "r"), np.loadtxt(FOLDER / f"{name}.results")
+    np.testing.assert_allclose(results[:, 0], reference[:, 0], atol=1e-5)
+    assert np.array_equal(results[:, 1], reference[:, 1])
+    assert len((tmp_path / "fitted").read_text().splitlines()) == 400
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_classifying_with_their_models_gives_their_results(run: Command, name: str, tmp_path: Path) -> None:
+    assert run("bbr", "classify", TEST, FOLDER / f"{name}.model", "-r", tmp_path / "r").code == 0
+    assert (tmp_path / "r").read_bytes() == (FOLDER / f"{name}.results").read_bytes()
+
+
+def test_standard_input_and_output(run: Command) -> None:
+    for dash in ("-", "="):
+        ended = run("bbr", "classify", "-r", "-", dash, FOLDER / "laplace_v1.model", stdin=TEST.read_bytes())
+        assert ended.out == (FOLDER / "laplace_v1.results").read_text()
+    without = run("bbr", "classify", TEST, FOLDER / "laplace_v1.model")
+    assert without.out.startswith("200 documents: TP ")
+
+
+def test_signs_names_and_thresholds(run: Command, tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    assert run("bbr", "train", "-p", "1", "--pos", "--modelname", "grain", "-l", "1", TRAIN, model).code == 0
+    made = read_bbr_model(model)
+    assert made.name == "grain"
+    assert min(made.weights.values()) > 0.0
+    assert made.intercept >= 0.0
+    run("bbr", "train", "--neg", "--probthres", "0.8", TRAIN, model)
+    made = read_bbr_model(model)
+    assert max(made.weights.values()) < 0.0
+    assert made.threshold == pytest.approx(np.log(4))
+    run("bbr", "train", "--probthres", "0", TRAIN, model)
+    assert read_bbr_model(model).threshold == pytest.approx(EVERYTHING)
+    everything = run("bbr", "classify", TEST, model, "-r", "-").lines
+    assert {line.split()[1] for line in everything} == {"1"}
+    nothing = run("bbr", "classify", "--probthres", "1", TEST, model, "-r", "-").lines
+    assert {line.split()[1] for line in nothing} == {"-1"}
+    run("bbr", "train", "-t", "5", TRAIN, model)  # 20TP - FP: yes to nearly everything
+    assert read_bbr_model(model).tuned == 5
+
+
+def test_old_and_new_ways_to_say_the_variance(run: Command, tmp_path: Path) -> None:
+    def trained(*flags: object) -> bytes:
+        assert run("bbr", "train", *flags, TRAIN, tmp_path / "m").code == 0
+        return (tmp_path / "m").read_bytes()
+
+    assert trained("-p", "1", "-H", "2") == trained("-p", "1", "-V", "0.5")
+    assert trained("-p", "1", "-H", "2", "--pos") == trained("-p", "1", "-V", "0.25", "--pos")
+    assert trained("-H", "0.5") == trained("-V", "0.5")
+    assert trained("-p", "1", "-S", "1,2", "-C", "5,2") == trained("-p", "1", "-V", "2,0.5", "-C", "5,2")
+    trained("-V", "0.01,1,100", "-C", "4", "--errbar")
+    trained("--autosearch", "-C", "4,2")
+
+
+@pytest.mark.parametrize("utility", range(4))
+def test_features_are_chosen_first(run: Command, utility: int, tmp_path: Path) -> None:
+    assert run("bbr", "train", "-f", "7", "-u", utility, "-p", "2", TRAIN, tmp_path / "m").code == 0
+    made = read_bbr_model(tmp_path / "m")
+    assert len(made.features) == len(made.weights) == 7
+
+
+def test_cosine_normalisation_is_kept_in_the_model(run: Command, tmp_path: Path) -> None:
+    longer = tmp_path / "longer.dat"
+    rows = [line.split() for line in TEST.read_text().splitlines()]
+    longer.write_text("".join(f"{row[0]} {' '.join(_times(cell, 3.0) for cell in row[1:])}\n" for row in rows))
+    run("bbr", "train", "-c", TRAIN, tmp_path / "m")
+    assert read_bbr_model(tmp_path / "m").cosine
+    plain, scaled = (run("bbr", "classify", "-r", "-", data, tmp_path / "m").out for data in (TEST, longer))
+    first, second = (np.array([line.split() for line in out.splitlines()], dtype=float) for out in (plain, scaled))
+    np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+def _times(cell: str, factor: float) -> str:
+    feature, value = cell.split(":")
+    return f"{feature}:{float(value) * factor!r}"
+
+
+def test_every_other_label_is_negative(run: Command, tmp_path: Path) -> None:
+    text = TRAIN.read_text()
+    (tmp_path / "zeros").write_text(text.replace("\n-1 ", "\n0 ").replace("\n1 ", "\n+1 "))
+    for data, name in ((TRAIN, "a"), (tmp_path / "zeros", "b")):
+        run("bbr", "train", "-V", "1", data, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_mode_for_a_feature_that_training_lacks(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "priors").write_text("99 1.5 1\n98 0 2\n")
+    run("bbr", "train", "-p", "1", "-I", tmp_path / "priors", TRAIN, tmp_path / "m")
+    made = read_bbr_model(tmp_path / "m")
+    assert made.weights[99] == 1.5
+    assert made.features == (*range(1, 61), 99)
+
+
+WRONG = [
+    (["-g", "3"], "-g (groups of a hierarchical model) is not supported by `lapwing bbr train`"),
+    (["--gvar=1"], "--gvar (group-level variances) is not supported"),
+    (["-R"], "-R (row ids"),
+    (["--no-such"], "--no-such"),
+    (["--pos", "--neg"], "--pos and --neg exclude each other"),
+    (["-V", "1", "--autosearch"], "-V and --autosearch exclude each other"),
+    (["-V", "1,x"], "numbers with commas"),
+    (["-V", "0"], "-V must be > 0"),
+    (["-C", "1"], "folds"),
+    (["--errbar"], "give several with -V"),
+    (["-p", "3"], "-p"),
+    (["-t", "6"], "-t"),
+    (["-I", "no-such-file"], "expected individual priors"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
+def test_flags_that_do_not_do(run: Command, flags: list[str], message: str, tmp_path: Path) -> None:
+    ended = run("bbr", "train", *flags, TRAIN, tmp_path / "m")
+    assert ended.code == 2
+    assert message in ended.complaint
+    assert not (tmp_path / "m").exists()
+
+
+def test_bad_prior_files_name_the_line(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "priors").write_text("1 0 1\n2 0 much\n")
+    ended = run("bbr", "train", "-I", tmp_path / "priors", TRAIN, tmp_path / "m")
+    assert ended.code == 2
+    assert "priors, line 2" in ended.complaint
+
+
+def test_data_that_do_not_do(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "zero.dat").write_text("1 0:1 3:1\n-1 3:2\n")
+    assert "features of 1 or more" in run("bbr", "train", tmp_path / "zero.dat", tmp_path / "m").complaint
+    assert "expected a model file of BBR" in run("bbr", "classify", TEST, TRAIN).complaint
+
+
+def test_convert_there_and_back(run: Command, tmp_path: Path) -> None:
+    ours, again = tmp_path / "m.lapwing", tmp_path / "again"
+    assert run("convert", FOLDER / "laplace_t_f1.model", ours).code == 0
+    model = lapwing.load(ours)
+    assert model.categories == ("1",)
+    decisions = [line.rsplit("\t") for line in run("classify", ours, TEST, "--format", "svmlight").lines]
+    assert len(decisions) >= 200
+    assert run("convert", ours, again).code == 0
+    lines, reference = again.read_text().split("\n"), (FOLDER / "laplace_t_f1.model").read_text().split("\n")
+    assert [a for a, b in zip(lines, reference, strict=True) if a != b] == ["modelType 1 1 0 0 "]
+    assert run("inspect", ours).code == 0
+
+
+def test_convert_a_model_of_words(run: Command, model: Path, tmp_path: Path) -> None:
+    assert "holds one category" in run("convert", model, tmp_path / "m").complaint
+    assert "--features FILE" in run("convert", model, tmp_path / "m", "--category", "grain").complaint
+    numbers = tmp_path / "numbers.tsv"
+    ended = run("convert", model, tmp_path / "m", "--category", "grain", "--features", numbers)
+    assert ended.code == 0
+    made, trained = read_bbr_model(tmp_path / "m"), lapwing.load(model)
+    names = dict(line.split("\t") for line in numbers.read_text().splitlines())
+    weights = dict(trained.top_features(trained.categories.index("grain")))
+    assert {names[str(i)] for i in made.weights} == set(weights)
+    assert "--category" in run("convert", model, tmp_path / "m", "--category", "grains").complaint

@@ -1,0 +1,152 @@
+"""Model files of BBR and BMR: the reference ones to the byte, and what is wrong with damaged ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.errors import InputError, ModelFileError
+from lapwing.model import bbr
+from model.build import model as linear_model
+from model.build import text_model
+
+FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
+MODELS = sorted(path.stem for path in FOLDER.glob("*.model"))
+IDS = [str(i) for i in range(1, 61)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_reference_files_are_read_and_written_to_the_byte(name: str, tmp_path: Path) -> None:
+    model = bbr.read_bbr_model(FOLDER / f"{name}.model")
+    assert len(model.features) == 60
+    assert model.standardized == (name == "laplace_std")
+    assert model.tuned == (3 if name == "laplace_t_f1" else 0)
+    bbr.write_bbr_model(model, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (FOLDER / f"{name}.model").read_bytes()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_through_our_own_model_and_back(name: str, tmp_path: Path) -> None:
+    model = bbr.read_bbr_model(FOLDER / f"{name}.model")
+    ours = bbr.to_linear(model, "reference")
+    X = sp.random(50, 60, density=0.2, random_state=np.random.default_rng(3), format="csr")
+    np.testing.assert_allclose(ours.scores(X)[:, 0], model.scores(IDS, X), rtol=1e-13)
+    again = bbr.from_linear(ours)
+    assert (again.weights, again.intercept, again.features) == (model.weights, model.intercept, model.features)
+    assert f"{again.threshold:.12e}" == f"{model.threshold:.12e}"
+
+
+def test_the_threshold_is_reached() -> None:
+    """BBR says yes from the threshold on, ours above it: both to the same documents."""
+    model = bbr.BbrModel((1,), {1: 1.0}, 0.0, threshold=0.5)
+    X = sp.csr_matrix(np.array([[0.5], [np.nextafter(0.5, 0)], [1.0]]))
+    assert model.decide(model.scores(["1"], X)).tolist() == [True, False, True]
+    ours = bbr.to_linear(model, "m")
+    assert ours.predict(X) == ["1", "-1", "1"]
+    everything = bbr.BbrModel((1,), {}, 0.0, threshold=bbr.EVERYTHING)
+    assert everything.decide(np.array([-1e300])).all()
+    assert bbr.from_linear(bbr.to_linear(everything, "m")).threshold == bbr.EVERYTHING
+
+
+def test_line_ends_are_blanks(tmp_path: Path) -> None:
+    title, _, rest = (FOLDER / "laplace_v1.model").read_text().partition("\n")
+    (tmp_path / "m").write_text(title + "\n" + "\n".join(rest.split()))
+    assert bbr.read_bbr_model(tmp_path / "m") == bbr.read_bbr_model(FOLDER / "laplace_v1.model")
+
+
+WHOLE = """Bayesian Binary Regression ver 2
+endofheader
+topic t
+modelType 1 1 0 0
+topicFeats 1 2
+beta 1 2 3
+endoftopic
+"""
+DAMAGED = [
+    ("", "expected a model file of BBR"),
+    ("Bayesian Binary Regression ver 2\n", "truncated"),
+    (WHOLE.replace("endoftopic", ""), "truncated"),
+    (WHOLE.replace("endofheader", "nonsense"), "expected a keyword, got 'nonsense'"),
+    (WHOLE.replace("beta 1 2 3", "beta 1 2"), "expected 3 betas"),
+    (WHOLE.replace("beta 1 2 3", "beta 1 two 3"), "expected a number, got 'two'"),
+    (WHOLE.replace("beta 1 2 3", "beta 1 nan 3"), "expected finite numbers"),
+    (WHOLE.replace("topicFeats 1 2", "topicFeats 1 1"), "expected 3 betas"),
+    (WHOLE.replace("topicFeats 1 2", "topicFeats 1 -2"), "features of 0 or more"),
+    (WHOLE.replace("topicFeats 1 2\nbeta 1 2 3", ""), "expected topicFeats"),
+    (WHOLE.replace("modelType 1", "modelType 7"), "expected a link"),
+    (WHOLE.replace("endofheader", "tfMethod 1\nendofheader"), "tfMethod"),
+    (WHOLE.replace("endofheader", "ngroups 2\nendofheader"), "groups"),
+    (WHOLE.replace("endoftopic", "threshold 1 2\nendoftopic"), "one threshold"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED)
+def test_damaged_files(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m").write_text(text)
+    with pytest.raises(ModelFileError, match=message):
+        bbr.read_bbr_model(tmp_path / "m")
+
+
+BMR = """Bayesian Polytomous Regression model file ver 2.5
+classes 1 2 3
+tfMethod 0
+idfMethod 0
+cosineNormalize 0
+{restrict}1 2 3
+modelname M
+nDesignParams 4
+modelType 1 1 0 0 0 
+design 0
+topicFeats 1 2 3
+endofheader
+betaClassSparse 1 1:1.500000000000e+00 0:-2.500000000000e-01
+betaClassSparse 2 3:-1.000000000000e+00
+betaClassSparse 3
+"""  # noqa: W291
+
+
+@pytest.mark.parametrize("restrict", ["featRestrict ", "", " "])
+def test_bmr_with_and_without_its_missing_word(restrict: str, tmp_path: Path) -> None:
+    (tmp_path / "m").write_text(BMR.format(restrict=restrict))
+    assert bbr.kind_of(tmp_path / "m") == "bmr"
+    model = bbr.read_bmr_model(tmp_path / "m")
+    assert (model.classes, model.features, model.name) == (("1", "2", "3"), (1, 2, 3), "M")
+    assert model.weights == ({1: 1.5}, {3: -1.0}, {})
+    assert model.intercepts == (-0.25, 0.0, 0.0)
+    odds = np.exp([1.25, -2.0, 0.0])
+    proba = model.probabilities(["1", "3", "9"], sp.csr_matrix([[1.0, 2.0, 5.0]]))
+    np.testing.assert_allclose(proba, [odds / odds.sum()])
+    bbr.write_bmr_model(model, tmp_path / "again")
+    assert (tmp_path / "again").read_text() == BMR.format(restrict="featRestrict ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("endofheader", "end", "truncated"),
+        ("betaClassSparse 2", "betaClassSparse 9", "coefficients of those only"),
+        ("3:-1", "3;-1", "expected a number"),
+        ("betaClassSparse 3", "something else", "betaClassSparse"),
+        ("classes 1 2 3", "classes 1", "two or more classes"),
+    ],
+)
+def test_damaged_bmr(old: str, new: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m").write_text(BMR.format(restrict="featRestrict ").replace(old, new))
+    with pytest.raises(ModelFileError, match=message):
+        bbr.read_bmr_model(tmp_path / "m")
+
+
+def test_what_has_no_place_in_such_a_file() -> None:
+    with pytest.raises(InputError, match="--features FILE"):
+        bbr.from_linear(text_model())
+    numbered = bbr.from_linear(text_model(), 1, numbered=True)
+    assert numbered.features == tuple(range(1, len(text_model().feature_names) + 1))
+    with pytest.raises(InputError, match="cosineNormalize"):
+        bbr.to_linear(bbr.BbrModel((1,), {1: 1.0}, 0.0, cosine=True), "m")
+    never = linear_model([[1.0]], [0.0], classes=("a",), thresholds=[np.inf])
+    assert bbr.from_linear(never, numbered=True).threshold == -bbr.EVERYTHING
+    with pytest.raises(InputError, match="between 0 and 1"):
+        bbr.score_of(1.5)
