@@ -121,9 +121,9 @@ class MAPClassifier(LinearModelClassifier):
         names = feature_names if feature_names is not None else getattr(self, "feature_names_in_", None)
         if names is not None and len(names) != X.shape[1]:
             raise InputError(f"expected {X.shape[1]} feature names, got {len(names)}")
-        if isinstance(self.prior, PriorTable):
+        if isinstance(prior := self._settings().prior, PriorTable):
             known = range(X.shape[1]) if names is None else names
-            self.prior.check_insisting(map(str, known))
+            prior.check_insisting(map(str, known))
         names = None if names is None else [str(name) for name in names]
         apart = None
         if validation is not None:

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError, ModelFileError
 from lapwing.model.file import write_beside
 from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.model.objective import sigmoid
+from lapwing.model.links import as_link
 
 BBR_TITLE = "Bayesian Binary Regression"
 BMR_TITLES = (
@@ -76,11 +76,7 @@ class BbrModel:
         return np.asarray(normalized(matrix, self.cosine) @ beta).ravel() + self.intercept
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        if self.link == "probit":
-            from scipy.special import ndtr
-
-            return np.asarray(ndtr(scores))
-        return sigmoid(scores)
+        return as_link(self.link).probability(scores)
 
     def decide(self, scores: np.ndarray, probability: float | None = None) -> np.ndarray:
         """True where the score reaches the threshold, or that of the given probability."""
@@ -115,11 +111,7 @@ def score_of(probability: float, link: str = "logit") -> float:
         raise InputError(f"expected a probability between 0 and 1, got {probability!r}")
     if probability in (0.0, 1.0):
         return EVERYTHING if probability == 0.0 else -EVERYTHING
-    if link == "probit":
-        from scipy.special import ndtri
-
-        return float(ndtri(probability))
-    return math.log(probability / (1.0 - probability))
+    return float(as_link(link).quantile(np.asarray(probability)))
 
 
 def normalized(matrix: sp.csr_matrix, cosine: bool) -> sp.csr_matrix:
