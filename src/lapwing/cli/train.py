@@ -183,7 +183,7 @@ def command(
     check_output(output, data)
     given = click.get_current_context().get_parameter_source("prior")
     if options["method"] == "selected-ridge" and given is click.core.ParameterSource.DEFAULT:
-        options["prior"] = "gaussian"
+        options["prior"] = ("gaussian",)
     settings = _settings(options)
     with progress_bar(quiet=as_json) as progress:
         documents = read_documents(data, reading, progress)

@@ -71,6 +71,8 @@ class TrainSettings:
         prior = as_prior(self.prior)
         if isinstance(prior, PriorTable) and prior.has_intercept() and self.intercept_variance is not None:
             raise SettingsError("the prior has a row for the intercept; leave intercept_variance at None")
+        if self.intercept_variance is not None:
+            check_variance(self.intercept_variance, "intercept_variance", allow_infinite=True)
         as_link(self.link)
         if isinstance(self.variance, str):
             if self.variance not in VARIANCES:
