@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import InputError
@@ -222,6 +222,7 @@ def test_decisions_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> N
         assert made.predict(X) == ([row[0] for row in expected] if exclusive else expected)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(0, 10_000))
 def test_the_best_are_those_a_stable_sort_puts_first(width: int, count: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 4, (5, width)).astype(float)
