@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,3 +32,31 @@ def real() -> Callable[[str], Path]:
 def _same_day() -> None:
     """Model files carry the day of their training; a test must not depend on midnight."""
     os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
+
+
+@pytest.fixture(scope="session")
+def archive(real: Callable[[str], Path]) -> Path:
+    """Reuters-21578."""
+    return real("reuters21578.tar.xz")
+
+
+@pytest.fixture(scope="session")
+def trained(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """What `lapwing train` said of Reuters-21578, and the model it wrote."""
+    path = tmp_path_factory.mktemp("reuters") / "reuters.lapwing"
+    line = [sys.executable, "-m", "lapwing", "train", str(archive), "-o", str(path), "--json"]
+    return json.loads(subprocess.run(line, check=True, capture_output=True).stdout), path
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, driven by Playwright, or a skip that says why."""
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    quiet = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*quiet.split(), "--no-first-run"])
+        yield browser
+        browser.close()

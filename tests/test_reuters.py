@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,10 @@ import pytest
 
 import lapwing
 
-Real = Callable[[str], Path]
-
 
 def command(*arguments: object) -> Any:
     line = [sys.executable, "-m", "lapwing", *map(str, arguments), "--json"]
     return json.loads(subprocess.run(line, check=True, capture_output=True).stdout)
-
-
-@pytest.fixture(scope="session")
-def archive(real: Real) -> Path:
-    return real("reuters21578.tar.xz")
-
-
-@pytest.fixture(scope="session")
-def trained(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    """What `lapwing train` said, and the model it wrote."""
-    path = tmp_path_factory.mktemp("reuters") / "reuters.lapwing"
-    return command("train", archive, "-o", path), path
 
 
 @pytest.fixture(scope="session")

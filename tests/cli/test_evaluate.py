@@ -10,6 +10,8 @@ import pytest
 import lapwing
 from cli import build
 from cli.run import Command
+from lapwing.evaluate import stored_assessment
+from lapwing.evaluate.stored import evaluation_path
 
 
 def test_the_test_part_by_default(run: Command, model: Path, news: Path) -> None:
@@ -77,3 +79,29 @@ def test_vectors_whose_columns_are_others(run: Command, vector_model: Path, tmp_
     data = tmp_path / "more.svm"
     data.write_bytes(b"\n".join(line + b" 500:1 900:2" for line in lines) + b"\n")
     assert run("evaluate", vector_model, data, "--json").json == reference
+
+
+def test_store_keeps_the_evaluation_for_this_model_only(
+    run: Command, model: Path, label_model: Path, news: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.lapwing"
+    copy.write_bytes(model.read_bytes())
+    loaded = lapwing.load(copy)
+    assert stored_assessment(copy, loaded) is None
+    told = run("evaluate", copy, news, "--store", "--json").json
+    kept = stored_assessment(copy, loaded)
+    assert kept is not None
+    assert kept.evaluation == told
+    assert [one.positives for one in kept.categories] == [row["tp"] + row["fn"] for row in told["categories"]]
+    for one in kept.categories:
+        assert sum(n for n, _, _ in one.bins) == told["documents"]
+        assert [row[1] for row in one.cuts] == sorted(row[1] for row in one.cuts)
+        assert one.cuts[-1][1] == one.positives
+    other = tmp_path / "other.lapwing"
+    other.write_bytes(label_model.read_bytes())
+    evaluation_path(other).write_bytes(evaluation_path(copy).read_bytes())
+    assert stored_assessment(other, lapwing.load(other)) is None
+    assert "belongs to another model file" in run("report", other, "-o", tmp_path / "r.html").err
+    evaluation_path(copy).write_text('{"schema": 1}', encoding="utf-8")
+    with pytest.raises(lapwing.errors.InputError, match="not a stored evaluation"):
+        stored_assessment(copy, loaded)

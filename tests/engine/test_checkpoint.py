@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lapwing.engine import Checkpoint, run_all
+from lapwing.selection.variance import VarianceCurve
+from lapwing.training.category import CategoryFit
 
 RECORDS = {3: b"", 0: b"\n\n", 7: bytes(range(256)) * 40}
 
@@ -72,3 +75,21 @@ def test_threads_do_not_mix_their_records(tmp_path: Path) -> None:
         run_all(lambda k: made.append(k, bytes([k % 256]) * k), range(200), n_jobs=8)
     with Checkpoint(tmp_path / "c", "key", "") as again:
         assert again.records == {k: bytes([k % 256]) * k for k in range(200)}
+
+
+def test_a_category_comes_back_with_its_curve() -> None:
+    curve = VarianceCurve(np.array([0.1, 1.0, 10.0]), np.array([[-3.0, -4.0], [-1.0, -2.0], [-5.0, -6.0]]), 1.0)
+    numbers = dict.fromkeys(("intercept", "threshold", "variance", "objective", "gap", "kkt", "kkt_bound"), 1.0)
+    for kept in (curve, None):
+        one = CategoryFit(
+            np.array([3, 8], np.int32), np.array([0.5, -2.0]), rounds=4, converged=True, curve=kept, **numbers
+        )
+        back = CategoryFit.from_bytes(one.to_bytes())
+        assert (back.features.tolist(), back.weights.tolist()) == ([3, 8], [0.5, -2.0])
+        assert (back.rounds, back.converged, back.variance) == (4, True, 1.0)
+        if kept is None:
+            assert back.curve is None
+        else:
+            assert back.curve is not None
+            assert back.curve.total.tolist() == curve.total.tolist()
+            assert (back.curve.variances.tolist(), back.curve.chosen) == ([0.1, 1.0, 10.0], 1.0)

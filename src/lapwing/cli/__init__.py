@@ -20,6 +20,7 @@ COMMANDS = {
     "inspect": ("inspect", "Show what is inside a model file."),
     "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
     "bbr": ("bbr", "Train and classify with the flags and files of BBR."),
+    "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),
     "reproduce": ("reproduce", "Run the experiments of a paper again, its figures beside ours."),
 }
 

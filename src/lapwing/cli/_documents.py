@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 import click
-import numpy as np
 import scipy.sparse as sp
 
+from lapwing.cli._output import some
 from lapwing.corpus import Corpus, Document, stream
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, decoded_lines, is_broken
 from lapwing.errors import CorpusError, InputError
-from lapwing.model import LinearModel
+from lapwing.model import Columns, LinearModel
 
 BLOCK = 2048
 STDIN = "standard input"
@@ -79,14 +79,14 @@ def _text_lines(encoding: str | None, skip_bad: bool) -> Iterator[Document]:
 
 
 def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: int) -> Iterator[Block]:
-    vectors = kind == "vectors"
-    column = {name: j for j, name in enumerate(model.feature_names)} if vectors else {}
+    columns = Columns(model.feature_names) if kind == "vectors" else None
     first = True
     while block := list(islice(documents, size)):
         content: Any = [d.content for d in block]
-        if vectors:
-            _warn_if_strange(chain.from_iterable(ids for ids, _ in content), column, model, first)
-            content = _matrix(content, column)
+        if columns is not None:
+            if first:
+                _warn_if_strange(chain.from_iterable(ids for ids, _ in content), columns, model)
+            content = columns.of_rows(content)
         first = False
         yield Block([d.id for d in block], content, [d.labels for d in block])
 
@@ -99,9 +99,21 @@ def check_kind(kind: str, model: LinearModel) -> None:
         raise InputError(f"the model was trained on {trained_on}, and the data are {given}; {how}")
 
 
-def _warn_if_strange(ids: Iterator[Any], column: dict[str, int], model: LinearModel, first: bool) -> None:
+def check_labels(corpus: Corpus, model: LinearModel) -> None:
+    """Without a label that the model knows there is nothing to compare."""
+    found = corpus.categories()
+    if not found:
+        raise InputError(f"{corpus.name}: expected labelled documents, found no label; `lapwing classify` needs none")
+    if not set(found) & set(model.classes):
+        raise InputError(
+            f"{corpus.name}: expected labels of the model ({some(model.classes)}), found {some(found)}; "
+            "evaluate with data it was made for, or check --label-column and --label-separator"
+        )
+
+
+def _warn_if_strange(names: Iterable[Any], columns: Columns, model: LinearModel) -> None:
     """Features that the model does not have are left out; where it has none of them, say so."""
-    if first and not any(str(i) in column for i in ids):
+    if not columns.knows_any(names):
         few = ", ".join(model.feature_names[:3])
         log.warning(
             "no feature of the first documents is one of the model's (%s, …): nothing speaks for any of them",
@@ -109,33 +121,19 @@ def _warn_if_strange(ids: Iterator[Any], column: dict[str, int], model: LinearMo
         )
 
 
-def _matrix(rows: list[tuple[list[int], list[float]]], column: dict[str, int]) -> sp.csr_matrix:
-    """Vectors in the model's columns. Features it has never seen have no weight: they are left out."""
-    indptr: list[int] = [0]
-    indices: list[int] = []
-    data: list[float] = []
-    for ids, values in rows:
-        known = sorted((column[str(i)], v) for i, v in zip(ids, values, strict=True) if str(i) in column)
-        indices += [j for j, _ in known]
-        data += [v for _, v in known]
-        indptr.append(len(indices))
-    shape = (len(rows), len(column))
-    return sp.csr_matrix((np.array(data), np.array(indices, np.int32), np.array(indptr, np.int32)), shape=shape)
+def in_columns(corpus: Corpus, model: LinearModel) -> Any:
+    """The documents of a corpus as the model takes them: texts, or vectors in its columns."""
+    check_kind(corpus.kind, model)
+    if corpus.kind != "vectors":
+        return corpus.documents
+    columns, names = Columns(model.feature_names), corpus.feature_names or ()
+    _warn_if_strange(names, columns, model)
+    return columns.of_matrix(corpus.documents, names)
 
 
 def blocks_of(corpus: Corpus, model: LinearModel) -> Iterator[tuple[Any, list[tuple[str, ...]]]]:
     """(documents, labels) of a corpus that has been read, in blocks."""
-    check_kind(corpus.kind, model)
-    documents: Any = corpus.documents
-    if corpus.kind == "vectors":
-        column = {name: j for j, name in enumerate(model.feature_names)}
-        names = corpus.feature_names or ()
-        _warn_if_strange(iter(names), column, model, first=True)
-        theirs = np.array([column.get(name, -1) for name in names], dtype=np.int64)
-        coo = sp.coo_matrix(documents)
-        kept = theirs[coo.col] >= 0
-        shape = (len(corpus), len(column))
-        documents = sp.csr_matrix((coo.data[kept], (coo.row[kept], theirs[coo.col[kept]])), shape=shape)
+    documents = in_columns(corpus, model)
     for start in range(0, len(corpus), BLOCK):
         rows = slice(start, start + BLOCK)
         yield documents[rows], list(corpus.labels[rows])

@@ -17,15 +17,12 @@ from lapwing.cli._common import (
 )
 from lapwing.cli._output import fitting, json_option, percent, print_json, show, some, table
 from lapwing.cli._progress import progress_bar
-from lapwing.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from lapwing.cli._progress import Progress
-    from lapwing.corpus import Corpus
     from lapwing.evaluate import Evaluation
-    from lapwing.model import LinearModel
 
 
 @click.command("evaluate")
@@ -34,26 +31,30 @@ if TYPE_CHECKING:
 @click.option("--split", type=SPLITS, help="Evaluate on this part; the test part by default.")
 @click.option("--undefined-f1", type=click.Choice(["0", "1"]), default="1", show_default=True,
               help="F1 where there is nothing to find and nothing was found.")  # fmt: skip
+@click.option("--store", is_flag=True, help="Keep it beside MODEL, for `lapwing report` and `lapwing serve` to show.")
 @reading_options
 @json_option
 def command(
-    model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, as_json: bool
+    model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, store: bool, as_json: bool
 ) -> None:
     """Compare the decisions of MODEL with the labels of DATA, category by category.
 
     Averages run over the categories that occur in the data evaluated.
     """
-    from lapwing.cli._documents import blocks_of, check_kind
-    from lapwing.evaluate import evaluate
+    from lapwing.cli._documents import blocks_of, check_kind, check_labels, in_columns
+    from lapwing.evaluate import assess, evaluate, store_assessment
     from lapwing.model import load
 
     loaded = load(model)
     with progress_bar(quiet=as_json) as progress:
         corpus = split_part(read_documents(data, reading, progress), split, "test")
         check_kind(corpus.kind, loaded)
-        _check_labels(corpus, loaded)
+        check_labels(corpus, loaded)
         blocks = _counted(blocks_of(corpus, loaded), len(corpus), progress)
         result = evaluate(loaded, blocks, undefined=float(undefined_f1))
+        if store:
+            matrix = loaded.vectors(in_columns(corpus, loaded))
+            store_assessment(model, assess(loaded, matrix, corpus.labels, corpus.name))
     if as_json:
         print_json(result.to_dict())
     else:
@@ -64,18 +65,6 @@ def _counted(blocks: Iterable[Any], total: int, progress: Progress) -> Iterator[
     for block in blocks:
         yield block
         progress("scoring documents", len(block[1]), total)
-
-
-def _check_labels(corpus: Corpus, model: LinearModel) -> None:
-    """Without a label that the model knows there is nothing to compare."""
-    found = corpus.categories()
-    if not found:
-        raise InputError(f"{corpus.name}: expected labelled documents, found no label; `lapwing classify` needs none")
-    if not set(found) & set(model.classes):
-        raise InputError(
-            f"{corpus.name}: expected labels of the model ({some(model.classes)}), found {some(found)}; "
-            "evaluate with data it was made for, or check --label-column and --label-separator"
-        )
 
 
 def print_evaluation(result: Evaluation) -> None:

@@ -1,6 +1,21 @@
 """Measures of how well decisions and scores fit the labels."""
 
+from lapwing.evaluate.assessment import Assessment, CategoryAssessment, assess, membership
 from lapwing.evaluate.measures import Evaluation, Tables, auc, evaluate
 from lapwing.evaluate.significance import Comparison, compare
+from lapwing.evaluate.stored import store_assessment, stored_assessment
 
-__all__ = ["Evaluation", "Tables", "auc", "evaluate", "Comparison", "compare"]
+__all__ = [
+    "Assessment",
+    "CategoryAssessment",
+    "Comparison",
+    "Evaluation",
+    "Tables",
+    "assess",
+    "auc",
+    "compare",
+    "evaluate",
+    "membership",
+    "store_assessment",
+    "stored_assessment",
+]

@@ -1,7 +1,8 @@
 """Links, priors, the objective and its certificate, the linear model and its file."""
 
+from lapwing.model.columns import Columns
 from lapwing.model.explain import CategoryExplanation, Contribution, Explanation
-from lapwing.model.file import load, save
+from lapwing.model.file import is_model_file, load, save
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.objective import Certificate, PriorArrays, certify
 from lapwing.model.result import FitResult
@@ -9,6 +10,7 @@ from lapwing.model.result import FitResult
 __all__ = [
     "CategoryExplanation",
     "Certificate",
+    "Columns",
     "Contribution",
     "Explanation",
     "FitResult",
@@ -16,6 +18,7 @@ __all__ = [
     "LinearModel",
     "PriorArrays",
     "certify",
+    "is_model_file",
     "load",
     "save",
 ]

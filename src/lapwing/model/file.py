@@ -66,6 +66,16 @@ def load(path: str | os.PathLike[str]) -> LinearModel:
         raise ModelFileError(f"{path}: {error}") from None
 
 
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether the file begins as a model file does; `load` may still find it damaged."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(64)
+    except OSError:
+        return False
+    return head[8:].lstrip().startswith(b'{"__metadata__":{"' + KEY.encode() + b'":')
+
+
 def write_beside(path: Path, content: bytes) -> None:
     try:
         descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -190,8 +190,22 @@ def _assemble(
         feature_names=made.feature_names,
         weighting=made.weighting,
         fits=FitSummary(**{name: of[name] for name in PROOF}, positives=positives.astype(np.int64)),
-        provenance=_provenance(corpus, settings, made, fits, date),
+        provenance={**_provenance(corpus, settings, made, fits, date), **_curves(told, fits)},
     )
+
+
+def _curves(told: Targets, fits: list[CategoryFit]) -> dict[str, Any]:
+    """Held-out log-likelihood by variance, for the report; nothing where no variance was chosen by it."""
+    found = {
+        str(told.classes[column]): {
+            "variances": one.curve.variances.tolist(),
+            "log_likelihood": [float(f"{value:.7g}") for value in one.curve.total],
+            "chosen": one.curve.chosen,
+        }
+        for column, one in zip(told.fitted, fits, strict=True)
+        if one.curve is not None
+    }
+    return {"variance_curves": found} if found else {}
 
 
 def _release() -> str:

@@ -35,7 +35,8 @@ class CategoryFit(Proven):
     features, weights   those that are not zero, features rising
     objective … converged   as in `FitResult`: where a ridge solution was pruned, those of the ridge solution
     alpha, pruned_objective   Selected Ridge: its penalty, and the objective at the weights; else NaN
-    curve, dual         for those who ask; not kept in a checkpoint
+    curve               where the variance was chosen by one
+    dual                for those who ask; not kept in a checkpoint
     """
 
     features: np.ndarray
@@ -55,18 +56,32 @@ class CategoryFit(Proven):
     dual: np.ndarray | None = None
 
     def to_bytes(self) -> bytes:
-        numbers = np.array([getattr(self, name) for name in _NUMBERS], dtype="<f8")
-        return numbers.tobytes() + self.weights.astype("<f8").tobytes() + self.features.astype("<i4").tobytes()
+        curve = (
+            np.empty((0, 0))
+            if self.curve is None
+            else np.column_stack([self.curve.variances, self.curve.log_likelihood])
+        )
+        numbers = np.array([*(getattr(self, name) for name in _NUMBERS), *curve.shape], dtype="<f8")
+        parts = (numbers, curve.astype("<f8"), self.weights.astype("<f8"), self.features.astype("<i4"))
+        return b"".join(part.tobytes() for part in parts)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> CategoryFit:
-        head = 8 * len(_NUMBERS)
-        kept = (len(content) - head) // 12
-        numbers = dict(zip(_NUMBERS, np.frombuffer(content, "<f8", len(_NUMBERS)).tolist(), strict=True))
+        *values, rows, columns = np.frombuffer(content, "<f8", len(_NUMBERS) + 2).tolist()
+        numbers = dict(zip(_NUMBERS, values, strict=True))
         numbers |= {"rounds": int(numbers["rounds"]), "converged": bool(numbers["converged"])}
+        at = 8 * (len(_NUMBERS) + 2)
+        head = at + 8 * int(rows) * int(columns)
+        kept = (len(content) - head) // 12
+        curve = None
+        if rows:
+            grid = np.frombuffer(content, "<f8", int(rows * columns), at).reshape(int(rows), int(columns))
+            alpha = 0.0 if np.isnan(numbers["alpha"]) else numbers["alpha"]
+            curve = VarianceCurve(grid[:, 0], grid[:, 1:], numbers["variance"], alpha)
         return cls(
             features=np.frombuffer(content, "<i4", kept, head + 8 * kept),
             weights=np.frombuffer(content, "<f8", kept, head),
+            curve=curve,
             **numbers,
         )
 

@@ -1,0 +1,113 @@
+"""What a report shows of an evaluation: per category the counts, the reliability of its probabilities, and what
+every threshold would have given. It holds no text and no labels of single documents, and can be stored as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from lapwing.errors import InputError
+from lapwing.evaluate.measures import evaluate
+from lapwing.model.linear import LinearModel
+
+SCHEMA = 1
+BINS = 10  # of the reliability diagram
+STEPS = 100  # thresholds 0.01, 0.02, … 0.99
+MOST_CUTS = 200  # points of a precision–recall curve
+
+
+@dataclass(frozen=True)
+class CategoryAssessment:
+    """One category, document by document a probability p and whether it is in the category.
+
+    bins     (BINS, 3): documents with p in the bin, the sum of their p, those in the category
+    grid     (STEPS − 1, 2): TP and FP if p > k/STEPS decided
+    cuts     rows of (p, TP, FP): TP and FP if every document of at least p were taken, at the p of documents in
+             the category, highest first; thinned to MOST_CUTS
+    """
+
+    positives: int
+    bins: list[list[float]]
+    grid: list[list[int]]
+    cuts: list[list[float]]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """`evaluation` is `Evaluation.to_dict()`; `categories` has one entry per category of the model."""
+
+    corpus: str
+    documents: int
+    evaluation: dict[str, Any]
+    categories: list[CategoryAssessment]
+    model: str = ""  # SHA-256 of the model file it belongs to
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, record: Any) -> Assessment:
+        """What `to_dict` gave; anything else is refused."""
+        try:
+            if record["schema"] != SCHEMA:
+                raise InputError(f"an evaluation of schema {record['schema']!r} is not known to this lapwing")
+            values = {f.name: record[f.name] for f in fields(cls)}
+            values["categories"] = [_category(one) for one in values["categories"]]
+            if not isinstance(values["evaluation"], dict) or not isinstance(values["documents"], int):
+                raise TypeError("the evaluation is not an object")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not a stored evaluation: {error!r}") from error
+        return cls(**values)
+
+
+def _category(record: dict[str, Any]) -> CategoryAssessment:
+    one = CategoryAssessment(**record)
+    for rows, width in ((one.bins, 3), (one.grid, 2), (one.cuts, 3)):
+        for row in rows:
+            if len(row) != width or not all(isinstance(value, int | float) for value in row):
+                raise ValueError(f"expected rows of {width} numbers")
+    return one
+
+
+def assess(model: LinearModel, matrix: Any, labels: Sequence[tuple[Hashable, ...]], corpus: str) -> Assessment:
+    """All that is kept of documents scored: `matrix` as `LinearModel.vectors` gives it."""
+    evaluation = evaluate(model, [(matrix, labels)])
+    proba = model.probability(model.scores(matrix))
+    truth = membership(labels, model.categories)
+    categories = [assess_category(proba[:, k], truth[:, k]) for k in range(len(model.categories))]
+    return Assessment(corpus, len(labels), evaluation.to_dict(), categories)
+
+
+def membership(labels: Sequence[tuple[Hashable, ...]], categories: Sequence[Hashable]) -> np.ndarray:
+    """(documents, categories) True where the document has the label."""
+    number = {label: k for k, label in enumerate(categories)}
+    truth = np.zeros((len(labels), len(number)), dtype=bool)
+    for i, row in enumerate(labels):
+        truth[i, [number[label] for label in row if label in number]] = True
+    return truth
+
+
+def assess_category(proba: np.ndarray, truth: np.ndarray) -> CategoryAssessment:
+    place = np.minimum((proba * BINS).astype(np.int64), BINS - 1)
+    bins = [np.bincount(place, weights, BINS) for weights in (None, proba, truth.astype(float))]
+    inside, outside = np.sort(proba[truth]), np.sort(proba[~truth])
+
+    def above(thresholds: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
+        return tuple(len(part) - np.searchsorted(part, thresholds, side) for part in (inside, outside))  # type: ignore
+
+    grid = above(np.arange(1, STEPS) / STEPS, "right")
+    cuts = np.unique(inside)[::-1]
+    if len(cuts) > MOST_CUTS:
+        cuts = cuts[np.linspace(0, len(cuts) - 1, MOST_CUTS).round().astype(int)]
+    return CategoryAssessment(
+        positives=len(inside),
+        bins=[[int(n), round(float(p), 4), int(y)] for n, p, y in zip(*bins, strict=True)],
+        grid=np.column_stack(grid).tolist(),
+        cuts=[[float(f"{p:.4g}"), int(tp), int(fp)] for p, tp, fp in zip(cuts, *above(cuts, "left"), strict=True)],
+    )

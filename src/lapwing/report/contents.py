@@ -1,0 +1,196 @@
+"""What the page shows, as plain values that become JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from lapwing.evaluate import Assessment, compare, membership
+from lapwing.model import LinearModel
+from lapwing.report.live import refusal, text_tables, weight_tables
+from lapwing.report.mistakes import Reader, look_mislabelled, worst_mistakes
+
+EXAMPLE = range(150, 900)  # characters of the text that stands in the box at first
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another model, evaluated on the same documents."""
+
+    name: str
+    model: LinearModel
+    assessment: Assessment
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that goes into a report.
+
+    assessment   of `model` on labelled documents, if any
+    documents    what the page shows of them (see `read_documents`)
+    paths        row of the model → what `coefficient_path` gave
+    rivals       other models for the comparison
+    """
+
+    name: str
+    model: LinearModel
+    assessment: Assessment | None = None
+    documents: dict[str, Any] = field(default_factory=dict)
+    paths: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rivals: Sequence[Rival] = ()
+    live: dict[str, Any] | None = None  # who answers in the box; the page itself unless given
+
+    def to_dict(self) -> dict[str, Any]:
+        model, seen = self.model, self.assessment
+        categories = _categories(self)
+        first = max(range(len(categories)), key=lambda k: (k in self.paths, categories[k]["positives"]))
+        return {
+            "title": self.name,
+            "facts": _facts(model, seen),
+            "about": _about(model),
+            "model": weight_tables(model),
+            "live": self.live or live_tables(model),
+            "categories": categories,
+            "first": first,
+            "evaluation": None if seen is None else _evaluation(seen),
+            "bins": None if seen is None else np.sum([one.bins for one in seen.categories], axis=0).tolist(),
+            "comparison": _comparison(self) if self.rivals and seen is not None else None,
+            **self.documents,
+        }
+
+
+def live_tables(model: LinearModel) -> dict[str, Any]:
+    reason = refusal(model)
+    return text_tables(model) if reason is None else {"refusal": reason}
+
+
+def read_documents(
+    model: LinearModel, documents: Any, matrix: Any, ids: Sequence[str], labels: Sequence[tuple[Any, ...]]
+) -> dict[str, Any]:
+    """The mistakes, the labels to look at, and an example for the box."""
+    scores = model.scores(matrix)
+    proba, truth = model.probability(scores), membership(labels, model.categories)
+    chosen = model.decide(scores)[:, -len(model.categories) :]
+    reader = Reader(model, documents, ids, labels)
+    found: dict[str, Any] = {
+        "mistakes": [reader.record(i, k, proba, truth) for i, k in worst_mistakes(proba, truth, chosen)],
+        "suspects": [reader.record(i, k, proba, truth) for i, k in look_mislabelled(proba, truth)],
+    }
+    if model.weighting is not None:
+        right = np.flatnonzero((truth == chosen).all(axis=1) & truth.any(axis=1))
+        fitting = [i for i in right.tolist() if len(documents[i]) in EXAMPLE]
+        found["example"] = documents[max(fitting, key=lambda i: int(truth[i].sum()))] if fitting else None
+    return found
+
+
+def _categories(contents: Contents) -> list[dict[str, Any]]:
+    model, seen = contents.model, contents.assessment
+    fits, thresholds = model.fits, model.probability(model.thresholds)
+    curves = model.provenance.get("variance_curves") or {}
+    evaluated = {row["category"]: row for row in seen.evaluation["categories"]} if seen is not None else {}
+    found = []
+    for k, label in enumerate(model.categories):
+        gap = float(fits.gap[k]) / (abs(float(fits.objective[k])) or 1.0)
+        one: dict[str, Any] = {
+            "name": str(label),
+            "row": k,
+            "positives": int(fits.positives[k]),
+            "kept": int(model.n_kept[k]),
+            "variance": float(fits.variance[k]),
+            "gap": None if np.isnan(gap) else gap,
+            "converged": bool(fits.converged[k]),
+            "threshold": None if model.thresholds[k] == np.inf else float(thresholds[k]),
+            "cv": curves.get(str(label)),
+            "path": contents.paths.get(k),
+        }
+        if seen is not None:
+            row = evaluated[label]
+            one |= {name: row[name] for name in ("errors", "precision", "recall", "f1")}
+            one |= {"test": row["tp"] + row["fn"], "assessment": asdict(seen.categories[k])}
+        found.append(one)
+    return found
+
+
+def _evaluation(seen: Assessment) -> dict[str, Any]:
+    told = seen.evaluation
+    return {
+        "corpus": seen.corpus,
+        "documents": seen.documents,
+        "averages": told["averages"],
+        "accuracy": told["accuracy"],
+        "averaged": told["categories_averaged"],
+        "left_out": told["categories_left_out"],
+        "unknown": len(told["labels_unknown_to_the_model"]),
+    }
+
+
+def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:
+    made, fits = model.provenance, model.fits
+    gaps = fits.gap / np.where(fits.objective == 0.0, 1.0, np.abs(fits.objective))
+    facts = [
+        ["trained on", f"{int(made.get('documents', 0)):,} documents of {made.get('corpus', '?')}"],
+        ["date", str(made.get("date", "?"))],
+        ["categories", f"{len(model.classes):,}" + (", exclusive" if model.exclusive else "")],
+        ["features", f"{len(model.feature_names):,}, {model.n_kept.mean():.1f} kept per category"],
+        ["prior", f"{str(made.get('prior', '?')).capitalize()}, variance {made.get('variance', '?')}"],
+    ]
+    if not np.isnan(gaps).all():
+        facts.append(["largest relative gap", f"{np.nanmax(gaps):.1e}"])
+    if seen is not None:
+        averages = seen.evaluation["averages"]
+        for kind in ("macro", "micro"):
+            if (value := averages[kind]["f1"]) is not None:
+                facts.append([f"{kind} F1", f"{100 * value:.2f}"])
+    return facts
+
+
+def _about(model: LinearModel) -> str:
+    made = model.provenance
+    tokens = "vectors" if model.weighting is None else f"{model.weighting.settings.tokens} tokens"
+    told = [f"lapwing {made.get('lapwing', '?')}", f"link {model.link}", tokens]
+    if model.weighting is not None and model.weighting.settings.stems:
+        told.append(f"stemmer {model.weighting.settings.stemmer}")
+    told += [
+        f"{key.replace('_', ' ')} {made[key]}" for key in ("solver", "tol", "threshold") if made.get(key) is not None
+    ]
+    return " · ".join(told)
+
+
+def _comparison(contents: Contents) -> dict[str, Any]:
+    """Errors of every category that all models have and that occurs in the data (GLM07 Figure 6, Tables 1 to 3)."""
+    assert contents.assessment is not None
+    all_ = [Rival(contents.name, contents.model, contents.assessment), *contents.rivals]
+    names = _distinct([one.name for one in all_])
+    errors = [
+        {row["category"]: row["errors"] for row in one.assessment.evaluation["categories"] if row["averaged"]}
+        for one in all_
+    ]
+    common = [str(label) for label in errors[0] if all(label in other for other in errors)]
+    grid = np.array([[by[label] for label in errors[0] if all(label in other for other in errors)] for by in errors])
+    return {
+        "models": [
+            {
+                "name": name,
+                "features": float(one.model.n_kept.mean()),
+                "errors": int(grid[k].sum()),
+                "macro": one.assessment.evaluation["averages"]["macro"]["f1"],
+                "micro": one.assessment.evaluation["averages"]["micro"]["f1"],
+            }
+            for k, (name, one) in enumerate(zip(names, all_, strict=True))
+        ],
+        "rows": [{"name": label, "errors": grid[:, j].tolist()} for j, label in enumerate(common)],
+        "tests": [_test(names[a], names[b], grid[a], grid[b]) for a, b in combinations(range(len(all_)), 2)],
+    }
+
+
+def _test(a: str, b: str, mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
+    found = compare(mine, theirs)
+    return {"a": a, "b": b, "won": found.won, "lost": found.lost, "tied": found.tied, "p": found.p_value}
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(names, 1)]

@@ -1,0 +1,85 @@
+"""The tables with which the page classifies a text by itself, or why it cannot."""
+
+from __future__ import annotations
+
+import base64
+from html.entities import html5
+from typing import Any
+
+import numpy as np
+
+from lapwing.model import LinearModel
+from lapwing.report import snowball
+from lapwing.text import Weighting
+from lapwing.text.table import token_table
+
+PAGE_LINKS = ("logit", "probit")  # LINKS of static/model.js
+
+
+def refusal(model: LinearModel) -> str | None:
+    """What of this model the page's JavaScript has no counterpart of; None where it can classify."""
+    weighting = model.weighting
+    if weighting is None:
+        return "the model was trained on vectors, and no text can be made into one"
+    if type(weighting) is not Weighting:
+        return f"the page cannot make features of kind {type(weighting).__name__!r}"
+    if model.link not in PAGE_LINKS:
+        return f"the page has no link {model.link!r}"
+    return snowball.missing(weighting.settings.stemmer) if weighting.settings.stems else None
+
+
+def base64_of(values: Any, dtype: str) -> str:
+    """The numbers as little-endian bytes: exact, and shorter than their digits."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype=dtype).tobytes()).decode()
+
+
+def weight_tables(model: LinearModel) -> dict[str, Any]:
+    """Every weight by row, features numbered among those that have one, in the order of the model's columns."""
+    used, index = np.unique(model.weights.indices, return_inverse=True)
+    return {
+        "link": model.link,
+        "classes": [str(label) for label in model.classes],
+        "exclusive": model.exclusive,
+        "decision": model.decision,
+        "names": [str(model.feature_names[j]) for j in used],
+        "ptr": base64_of(model.weights.indptr, "<i4"),
+        "index": base64_of(index, "<i4"),
+        "weights": base64_of(model.weights.data, "<f8"),
+        "intercepts": base64_of(model.intercepts, "<f8"),
+        "thresholds": base64_of(model.thresholds, "<f8"),
+    }
+
+
+def text_tables(model: LinearModel) -> dict[str, Any]:
+    """How the page makes features of a text; only for a model without a `refusal`."""
+    weighting = model.weighting
+    assert weighting is not None
+    settings = weighting.settings
+    table = token_table(settings.table)
+    return {
+        "kind": "terms",
+        "settings": {**settings.to_dict(), "stop_words": None, "stems": settings.stems},
+        "stemmer": settings.stemmer if settings.stems else None,
+        "table": {
+            "runs": [number for run in table.runs for number in run],
+            "lower": [number for pair in table.lower.items() for number in pair],
+        },
+        "stop": sorted(settings.stop_set),
+        "terms": list(weighting.terms),
+        "document_frequency": base64_of(weighting.document_frequency, "<i4"),
+        "documents": weighting.n_documents,
+        "entities": _entities() if settings.strip_html else None,
+    }
+
+
+def _entities() -> dict[str, Any]:
+    """What html.unescape knows: names, numbers with a meaning of their own, numbers that vanish."""
+    from html import _invalid_charrefs, _invalid_codepoints  # type: ignore[attr-defined]
+
+    dropped: list[list[int]] = []
+    for code in sorted(_invalid_codepoints):
+        if dropped and code == dropped[-1][1] + 1:
+            dropped[-1][1] = code
+        else:
+            dropped.append([code, code])
+    return {"names": html5, "numbers": {str(k): v for k, v in _invalid_charrefs.items()}, "dropped": dropped}

@@ -1,0 +1,91 @@
+"""Documents worth reading: the decisions furthest from the labels, and labels that look wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lapwing.model import LinearModel
+
+PER_CATEGORY = 4  # of each kind of mistake
+MOST_MISTAKES = 400
+MOST_SUSPECTS = 40
+MOST_CHARACTERS = 1500  # of a text shown
+
+
+def worst_mistakes(proba: np.ndarray, truth: np.ndarray, chosen: np.ndarray) -> list[tuple[int, int]]:
+    """(document, category) of wrong decisions: the worst of every category, then the next worst of each, and so on.
+
+    proba, truth, chosen   (documents, categories)
+    """
+    ranked: list[tuple[int, float, int, int]] = []
+    for k in range(proba.shape[1]):
+        for wrong in (truth[:, k] & ~chosen[:, k], ~truth[:, k] & chosen[:, k]):
+            rows = np.flatnonzero(wrong)
+            loss = _loss(proba[rows, k], truth[rows, k])
+            for place, i in enumerate(np.argsort(-loss, kind="stable")[:PER_CATEGORY]):
+                ranked.append((place, -float(loss[i]), int(rows[i]), k))
+    return [(document, k) for _, _, document, k in sorted(ranked)[:MOST_MISTAKES]]
+
+
+def look_mislabelled(proba: np.ndarray, truth: np.ndarray) -> list[tuple[int, int]]:
+    """(document, category) whose label the probabilities speak against, by confident learning (Northcutt, Jiang and
+    Chuang 2021), each category by itself. With the means over those labelled with the category, and not,
+
+        t₁ = mean of p where labelled,   t₀ = mean of p where not,
+
+    a document not labelled with p ≥ t₁ looks like a member, and one labelled with p ≤ t₀ like none. The surest first.
+    """
+    found: list[tuple[float, int, int]] = []
+    for k in range(proba.shape[1]):
+        p, inside = proba[:, k], truth[:, k]
+        if not inside.any() or inside.all():
+            continue
+        member, other = float(p[inside].mean()), float(p[~inside].mean())
+        if member <= other:
+            continue
+        strange = np.where(inside, p <= other, p >= max(member, 0.5))
+        for i in np.flatnonzero(strange):
+            found.append((-float(_loss(p[i : i + 1], inside[i : i + 1])[0]), int(i), k))
+    return [(i, k) for _, i, k in sorted(found)[:MOST_SUSPECTS]]
+
+
+def _loss(proba: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """−ln of the probability given to what is true."""
+    return -np.log(np.maximum(np.where(truth, proba, 1.0 - proba), np.finfo(float).tiny))
+
+
+class Reader:
+    """Documents as the page shows them: cut to a length, with the words that spoke for and against."""
+
+    def __init__(
+        self, model: LinearModel, documents: Any, ids: Sequence[str], labels: Sequence[tuple[Any, ...]]
+    ) -> None:
+        self.model, self.documents, self.ids, self.labels = model, documents, ids, labels
+
+    def record(self, i: int, k: int, proba: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+        shown: dict[str, Any] = {"text": None, "cut": False, "marks": []}
+        if self.model.weighting is not None:
+            explained = self.model.explain(self.documents[i], [self.model.categories[k]])
+            text = explained.text
+            shown = {
+                "text": text[:MOST_CHARACTERS],
+                "cut": len(text) > MOST_CHARACTERS,
+                "marks": [
+                    [start, end, float(f"{part.contribution:.3g}")]
+                    for part in explained.categories[0].contributions
+                    for start, end in part.spans
+                    if end <= MOST_CHARACTERS
+                ],
+            }
+        return {
+            "row": k,
+            "missed": bool(truth[i, k]),
+            "probability": float(f"{proba[i, k]:.4g}"),
+            "loss": float(f"{_loss(proba[i : i + 1, k], truth[i : i + 1, k])[0]:.4g}"),
+            "id": str(self.ids[i]),
+            "labels": [str(label) for label in self.labels[i]],
+            **shown,
+        }

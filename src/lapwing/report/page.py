@@ -1,0 +1,74 @@
+"""One self-contained HTML file: style, scripts and data inside, nothing fetched, and a policy that says so."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from lapwing.report import snowball
+
+SCRIPTS = ("text", "model", "dom", "charts", "table", "marks", "box", "category", "sections", "main")
+
+
+@lru_cache(maxsize=32)
+def _static(name: str) -> str:
+    return (files("lapwing.report") / "static" / name).read_text(encoding="utf-8")
+
+
+def scripts(stemmer: str | None) -> str:
+    """The page's one script; of the stemmers only the model's."""
+    stems = snowball.script(stemmer) if stemmer else "const snowball = null;\n"
+    parts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{stems}{parts}}})();\n'
+
+
+def policy(style: str, script: str, *, connect: str = "'none'") -> str:
+    """Only this style and this script run, by their hashes; nothing is loaded from anywhere."""
+
+    def sha256(content: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+    return (
+        f"default-src 'none'; script-src {sha256(script)}; style-src {sha256(style)}; img-src data:; "
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+
+
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+def embedded(data: Any) -> str:
+    """JSON that may stand inside a script element whatever the texts in it; NaN and infinities are null."""
+    text = json.dumps(_finite(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
+    """The page that shows `data`, which `contents` makes."""
+    style = _static("style.css")
+    script = scripts((data.get("live") or {}).get("stemmer"))
+    parts = {
+        "title": escape(str(data["title"])),
+        "policy": escape(policy(style, script, connect=connect)),
+        "style": style,
+        "script": script,
+        "data": embedded(data),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _static("page.html"))

@@ -1,0 +1,123 @@
+// The box to type a text into. A backend answers classify(text) and explain(text, class), here or on a server.
+
+const FIRST = 8; // classes shown before "show all"
+
+function tryBox(backends, { example, note }) {
+  const area = h("textarea", {
+    id: "text", rows: 6, dir: "auto", spellcheck: "false", "aria-describedby": "try-note", oninput: debounced(() => update(), 120), onchange: () => update(),
+    placeholder: "Type or paste a text",
+  });
+  area.value = example ?? "";
+  const columns = backends.map((backend) => resultColumn(backend, () => area.value));
+  const places = h("div", { class: "columns" }, columns.map((column) => column.element));
+
+  let last = null;
+
+  async function update() {
+    if (area.value === last) return; // leaving the box must not take the focus from what it went to
+    last = area.value;
+    await Promise.all(columns.map((column) => column.update()));
+  }
+
+  const clear = h("button", { type: "button", class: "quiet", onclick: () => { area.value = ""; area.focus(); update(); } }, "Clear");
+  const element = section("try", "Try a text",
+    h("p", { id: "try-note", class: "note" }, note),
+    h("label", { class: "hidden", for: "text" }, "Text to classify"), area, h("div", { class: "bar-below" }, clear), places);
+  update();
+  return element;
+}
+
+// One model's answer: its classes by probability, and the words behind the one selected.
+function resultColumn(backend, current) {
+  let selected = null; // a name the reader chose; otherwise the most probable
+  let all = false;
+  let turn = 0;
+  let classes = [];
+  const verdict = h("p", { class: "verdict", role: "status" });
+  const list = h("ol", { class: "classes" });
+  const more = h("button", { type: "button", class: "quiet", onclick: () => { all = !all; draw(); } });
+  const why = h("div", { class: "why" });
+  const title = backend.choose ?? (backend.title ? h("h3", null, name(backend.title)) : null);
+  const element = h("div", { class: "column" }, title, verdict,
+    h("div", { class: "answer" }, h("div", null, list, more), why));
+
+  async function update() {
+    const mine = ++turn;
+    const text = current();
+    try {
+      const found = await backend.classify(text);
+      if (mine !== turn) return; // a later text has come
+      classes = found.map((one, k) => ({ ...one, k })).sort((a, b) => b.probability - a.probability || a.k - b.k);
+      element.classList.remove("failed");
+    } catch (error) {
+      if (mine === turn) fail(error);
+      return;
+    }
+    draw();
+  }
+
+  function fail(error) {
+    element.classList.add("failed");
+    verdict.replaceChildren(error.message);
+    list.replaceChildren();
+    why.replaceChildren();
+    more.hidden = true;
+  }
+
+  function draw() {
+    const chosen = classes.filter((one) => one.chosen);
+    verdict.replaceChildren(...(chosen.length
+      ? ["Put in ", chosen.slice(0, 12).flatMap((one, k) => [k ? ", " : "", h("strong", null, name(one.name))]),
+         chosen.length > 12 ? ` and ${chosen.length - 12} more` : ""]
+      : ["Put in no category"]).flat(2));
+    const visible = all ? classes : classes.slice(0, Math.max(FIRST, Math.min(chosen.length, 40)));
+    const now = classes.find((one) => one.name === selected) ?? classes[0];
+    list.replaceChildren(...visible.map((one) => row(one, one === now)));
+    more.hidden = classes.length <= FIRST;
+    more.textContent = all ? "Show fewer" : `Show all ${whole(classes.length)}`;
+    if (now) explain(now);
+  }
+
+  function row(one, pressed) {
+    const bar = h("span", { class: "bar", "aria-hidden": "true" });
+    bar.style.width = `${100 * one.probability}%`;
+    return h("li", { class: one.chosen ? "chosen" : null },
+      h("button", { type: "button", "aria-pressed": String(pressed), onclick: () => { selected = one.name; draw(); focus(one.name); } },
+        h("span", { class: "tick" }, one.chosen ? h("span", { role: "img", "aria-label": "chosen" }, "✓") : ""),
+        h("span", { class: "word" }, name(one.name)), h("span", { class: "track" }, bar),
+        h("data", { class: "value", value: String(one.probability) }, probability(one.probability))));
+  }
+
+  function focus(which) {
+    const at = classes.findIndex((one) => one.name === which);
+    list.children[at]?.querySelector("button")?.focus();
+  }
+
+  async function explain(one) {
+    const mine = turn;
+    let found;
+    try {
+      found = await backend.explain(current(), one);
+    } catch (error) {
+      if (mine === turn) why.replaceChildren(h("p", { class: "note" }, error.message));
+      return;
+    }
+    if (mine !== turn) return;
+    const parts = found.contributions.map((part) => ({ ...part, contribution: one.sign * part.contribution }));
+    const marks = parts.flatMap(({ contribution, spans }) => spans.map(([a, b]) => [a, b, contribution]));
+    const strongest = parts.slice(0, 12).map(({ feature, contribution }) => [feature, contribution]);
+    const sides = [["for", 1], ["against", -1]].map(([side, sign]) => {
+      const words = strongest.filter(([, value]) => sign * value > 0);
+      return words.length ? h("div", null, h("h4", null, side === "for" ? "For" : "Against"), wordBars(words, side)) : null;
+    });
+    why.replaceChildren(
+      h("h3", null, "Why ", name(one.name), "?"),
+      parts.length ? legend() : h("p", { class: "note" }, "No word of this text has a weight here: the intercept alone decides."),
+      found.text.trim() ? marked(found.text, marks) : "",
+      h("div", { class: "sides" }, sides),
+      h("p", { class: "note" }, `Score ${signed(one.sign * found.score)} = intercept ${signed(one.sign * found.intercept)} + the words`
+        + `${parts.length > strongest.length ? `, of which the ${strongest.length} strongest of ${parts.length} are shown` : ""}.`));
+  }
+
+  return { element, update };
+}

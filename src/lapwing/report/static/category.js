@@ -1,0 +1,90 @@
+// One category: its words, its curves, its mistakes.
+
+const SHOWN_WORDS = 15;
+
+function categorySection(data, table) {
+  const select = h("select", { id: "category-choice", onchange: () => open(data.categories[Number(select.value)]) },
+    data.categories.map((one, k) => h("option", { value: String(k) }, plain(one.name))));
+  const content = h("div", { class: "one" });
+  const element = section("category", "One category",
+    h("p", null, h("label", { for: "category-choice" }, "Category "), select), content);
+
+  function open(one, scroll = false) {
+    select.value = String(data.categories.indexOf(one));
+    content.replaceChildren(...categoryParts(data, table, one));
+    if (scroll) {
+      element.scrollIntoView({ block: "start" });
+      select.focus({ preventScroll: true });
+    }
+  }
+
+  return { element, open };
+}
+
+function categoryParts(data, table, one) {
+  const words = table.words(one.row);
+  const [plus, minus] = [words.filter(([, w]) => w > 0), words.filter(([, w]) => w < 0)];
+  const facts = [
+    ["training documents", whole(one.positives)], ["features kept", whole(one.kept)], ["prior variance", number(one.variance)],
+    ["relative gap", one.gap === null ? "–" : number(one.gap)], ["threshold", one.threshold === null ? "never assigned" : number(one.threshold)],
+  ];
+  if (one.f1 !== undefined) {
+    facts.push(["precision", percent(one.precision)], ["recall", percent(one.recall)], ["F1", percent(one.f1)], ["errors", whole(one.errors)]);
+  }
+  const list = (side, found) => h("div", null,
+    h("h4", null, side === "for" ? `For (${whole(found.length)})` : `Against (${whole(found.length)})`),
+    found.length ? wordBars(found.slice(0, SHOWN_WORDS), side) : h("p", { class: "note" }, "None."),
+    found.length > SHOWN_WORDS ? allWords(found, side) : null);
+  const charts = [];
+  const seen = one.assessment;
+  if (seen && seen.positives > 0) charts.push(...thresholdParts(one, seen));
+  if (seen) charts.push(reliabilityFigure("Reliability", `of the probabilities for this category.`, seen.bins));
+  if (one.cv) charts.push(varianceFigure(one.cv));
+  if (one.path) charts.push(pathFigure(one.path));
+  const mistakes = (data.mistakes ?? []).filter((mistake) => mistake.row === one.row);
+  return [
+    h("h3", { class: "big" }, name(one.name)),
+    h("dl", { class: "facts" }, facts.map(([label, value]) => h("div", null, h("dt", null, label), h("dd", null, value)))),
+    h("h3", null, "Its words"),
+    h("div", { class: "sides" }, list("for", plus), list("against", minus)),
+    charts.length ? h("div", { class: "charts" }, charts) : null,
+    mistakes.length ? [h("h3", null, "Worst mistakes"), documentList(mistakes, data)] : null,
+  ].flat().filter(Boolean);
+}
+
+function allWords(found, side) {
+  const rest = h("details", null, h("summary", null, `All ${whole(found.length)}`));
+  rest.addEventListener("toggle", () => {
+    if (rest.open && rest.children.length === 1) rest.append(wordBars(found.slice(SHOWN_WORDS), side));
+  });
+  return rest;
+}
+
+// A slider over the threshold, and the curve whose ring follows it.
+function thresholdParts(one, seen) {
+  const steps = seen.grid.length + 1;
+  let now = { precision: one.precision, recall: one.recall };
+  const curve = curveFigure(seen.cuts, seen.positives, () => now);
+  const said = h("output", { for: "threshold", class: "readout" });
+  const rate = (tp, fp) => {
+    const precision = tp + fp ? tp / (tp + fp) : null;
+    const recall = tp / seen.positives;
+    return { precision, recall, f1: (2 * tp) / (2 * tp + fp + seen.positives - tp) };
+  };
+  const tell = (text, { precision, recall, f1 }, tp, fp) => said.replaceChildren(
+    h("strong", null, text), ` precision ${percent(precision)}, recall ${percent(recall)}, F1 ${percent(f1)}`,
+    tp === undefined ? "" : ` — ${whole(tp)} right, ${whole(fp)} wrong, ${whole(seen.positives - tp)} missed`);
+  const slider = h("input", { id: "threshold", type: "range", min: 1, max: steps - 1, step: 1, "aria-label": "Threshold in percent",
+    oninput: () => {
+      const k = Number(slider.value);
+      const [tp, fp] = seen.grid[k - 1];
+      now = rate(tp, fp);
+      slider.setAttribute("aria-valuetext", `${k} %`);
+      tell(`p > ${(k / steps).toFixed(2)}:`, now, tp, fp);
+      curve.redraw();
+    } });
+  slider.value = String(Math.min(steps - 1, Math.max(1, Math.round(steps * (one.threshold ?? 1)))));
+  tell("As decided:", one);
+  return [h("div", { class: "stack" }, curve,
+    h("div", { class: "slider" }, h("label", { for: "threshold" }, "Another threshold"), slider, said))];
+}

@@ -1,0 +1,211 @@
+// A model from its tables: text to vector, vector to scores, scores to probabilities and decisions.
+// Sums run in the order of lapwing.text.weighting and lapwing.model.linear: terms by code point.
+
+function numbers(kind, base64) {
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  return new kind(bytes.buffer);
+}
+
+// Strings by code point, as Python sorts them; by UTF-16 unit the letters from U+E000 on would come too late.
+function byCodePoint(a, b) {
+  const n = Math.min(a.length, b.length);
+  for (let i = 0; i < n; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) {
+      const far = (unit) => unit >= 0xd800 && unit <= 0xdfff;
+      return far(x) === far(y) ? x - y : far(x) ? 1 : -1;
+    }
+  }
+  return a.length - b.length;
+}
+
+// erfc by W. J. Cody's rational approximations (Math. Comp. 23, 1969), to rounding over the whole line.
+function erfc(x) {
+  const rational = (z, p, q) => {
+    let top = p[0] * z;
+    let bottom = z;
+    for (let i = 1; i < q.length; i++) {
+      top = (top + p[i]) * z;
+      bottom = (bottom + q[i - 1]) * z;
+    }
+    return (top + p[q.length]) / (bottom + q[q.length - 1]);
+  };
+  const y = Math.abs(x);
+  if (y <= 0.46875) {
+    const p = [
+      1.85777706184603153e-1, 3.1611237438705656, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3,
+    ];
+    const q = [2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3];
+    return 1 - x * rational(y * y, p, q);
+  }
+  // exp(-y²) with y² split, as its rounding would be magnified
+  const decay = () => {
+    const whole = Math.trunc(y * 16) / 16;
+    return Math.exp(-whole * whole) * Math.exp(-(y - whole) * (y + whole));
+  };
+  let value;
+  if (y <= 4) {
+    const p = [
+      2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1, 2.98635138197400131e2,
+      8.8195222124176909e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3,
+    ];
+    const q = [
+      1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3, 3.29079923573345963e3,
+      4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3,
+    ];
+    value = decay() * rational(y, p, q);
+  } else {
+    const p = [
+      1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
+      1.60837851487422766e-2, 6.58749161529837803e-4,
+    ];
+    const q = [
+      2.56852019228982242, 1.87295284992346725, 5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3,
+    ];
+    const z = 1 / (y * y);
+    value = (decay() / y) * (0.56418958354775628695 - z * rational(z, p, q));
+  }
+  return x < 0 ? 2 - value : value;
+}
+
+// Scores of all rows to probabilities. A new link is a line here and in PAGE_LINKS (report/live.py).
+const LINKS = {
+  logit: (scores) =>
+    scores.map((score) => {
+      const decay = Math.exp(-Math.abs(score));
+      return (score >= 0 ? 1 : decay) / (1 + decay);
+    }),
+  probit: (scores) => scores.map((score) => erfc(-score / Math.SQRT2) / 2),
+};
+
+// Features of a text by name: each kind gives [{name, value, spans}], sorted, and the text the spans refer to.
+// A new kind is a function here and its tables in report/live.py.
+const KINDS = {
+  terms({ settings, table, documents, frequency, stop, entities }, snowball) {
+    const tokens = tokenTable(table);
+    const stopped = new Set(stop);
+    const stem = settings.stems ? stemmer(snowball) : (word) => word;
+    const idf = (name) => (settings.idf ? Math.log((documents + 1) / ((frequency.get(name) ?? 0) + 1)) : 1);
+    const tf = { log: (n) => 1 + Math.log(n), raw: (n) => n, binary: () => 1 }[settings.tf];
+    return (given) => {
+      const text = settings.strip_html && settings.tokens !== "ready" ? stripHtml(given, entities) : given;
+      const found = new Map();
+      eachToken(codePoints(text), settings, tokens, (start, end, token) => {
+        if (stopped.has(token)) return;
+        const name = stem(token);
+        if (name === "") return;
+        if (!found.has(name)) found.set(name, []);
+        found.get(name).push([start, end]);
+      });
+      const features = [...found.keys()].sort(byCodePoint).map((name) => {
+        const spans = found.get(name);
+        return { name, spans, value: tf(spans.length) * idf(name) };
+      });
+      if (settings.cosine) {
+        const norm = Math.sqrt(features.reduce((sum, { value }) => sum + value * value, 0)) || 1;
+        for (const feature of features) feature.value /= norm;
+      }
+      return { text, features };
+    };
+  },
+};
+
+// The model's weights by row, always there.
+function weightTable(data) {
+  const ends = numbers(Int32Array, data.ptr);
+  const index = numbers(Int32Array, data.index);
+  const weights = numbers(Float64Array, data.weights);
+  return {
+    names: data.names,
+    rows: ends.length - 1,
+    ends,
+    index,
+    weights,
+    intercepts: numbers(Float64Array, data.intercepts),
+    thresholds: numbers(Float64Array, data.thresholds),
+    // [name, weight] of a row, heaviest first
+    words(row) {
+      const words = [];
+      for (let k = ends[row]; k < ends[row + 1]; k++) words.push([data.names[index[k]], weights[k]]);
+      return words.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]) || byCodePoint(a[0], b[0]));
+    },
+  };
+}
+
+// A classifier in this page: classify(text) gives every class, explain(text, class) the words behind it.
+function localModel(data, table, snowball) {
+  const features = KINDS[data.live.kind](decodeText(data.live), snowball);
+  const column = new Map(table.names.map((name, j) => [name, j]));
+  const rowsOf = table.names.map(() => []);
+  for (let row = 0; row < table.rows; row++) {
+    for (let k = table.ends[row]; k < table.ends[row + 1]; k++) rowsOf[table.index[k]].push([row, table.weights[k]]);
+  }
+  let last = { given: null };
+
+  function scored(given) {
+    if (last.given === given) return last;
+    const vector = features(given);
+    const scores = new Array(table.rows).fill(0);
+    for (const { name, value } of vector.features) {
+      for (const [row, weight] of rowsOf[column.get(name)] ?? []) scores[row] += value * weight;
+    }
+    for (let row = 0; row < table.rows; row++) scores[row] += table.intercepts[row];
+    last = { given, vector, scores, proba: LINKS[data.model.link](scores) };
+    return last;
+  }
+
+  async function classify(given) {
+    const { scores, proba } = scored(given);
+    return classesOf(data.model, table.thresholds, scores, proba);
+  }
+
+  async function explain(given, one) {
+    const { vector, scores, proba } = scored(given);
+    const weight = new Map();
+    for (let k = table.ends[one.row]; k < table.ends[one.row + 1]; k++) {
+      weight.set(table.names[table.index[k]], table.weights[k]);
+    }
+    const contributions = vector.features
+      .filter(({ name, value }) => weight.has(name) && value)
+      .map(({ name, value, spans }) => ({ feature: name, contribution: value * weight.get(name), spans }));
+    contributions.sort(
+      (a, b) => Math.abs(b.contribution) - Math.abs(a.contribution) || byCodePoint(a.feature, b.feature),
+    );
+    return {
+      text: vector.text,
+      score: scores[one.row],
+      probability: proba[one.row],
+      intercept: table.intercepts[one.row],
+      contributions,
+    };
+  }
+
+  return { classify, explain };
+}
+
+function decodeText(live) {
+  const counts = numbers(Int32Array, live.document_frequency);
+  return { ...live, frequency: new Map(live.terms.map((term, i) => [term, counts[i]])) };
+}
+
+// LinearModel.decide for one text: [{name, row, sign, probability, chosen}], a class each.
+function classesOf({ classes, exclusive, decision }, thresholds, scores, proba) {
+  const member = (row) => {
+    if (decision === "threshold") return scores[row] > thresholds[row];
+    // The best expected F1 of one text: p for yes, 1 - p for no.
+    return proba[row] > 0 && proba[row] >= Math.max(proba[row], 1 - proba[row]) * (1 - 1e-12) && thresholds[row] < Infinity;
+  };
+  if (exclusive && scores.length === 1) {
+    const yes = member(0);
+    return classes.map((name, k) => ({
+      name, row: 0, sign: k ? 1 : -1, probability: k ? proba[0] : 1 - proba[0], chosen: yes === (k === 1),
+    }));
+  }
+  let best = 0;
+  const open = (row) => (thresholds[row] < Infinity ? scores[row] : -Infinity);
+  for (let row = 1; row < scores.length; row++) if (open(row) > open(best)) best = row;
+  return classes.map((name, row) => ({
+    name, row, sign: 1, probability: proba[row], chosen: exclusive ? row === best : member(row),
+  }));
+}

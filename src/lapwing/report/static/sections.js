@@ -1,0 +1,106 @@
+// The parts of the page above and below the single category.
+
+function headOf(data) {
+  return [
+    h("p", { class: "kind" }, data.live?.remote ? "lapwing" : "lapwing report"),
+    h("h1", null, name(data.title)),
+    h("dl", { class: "facts" }, data.facts.map(([label, value]) => h("div", null, h("dt", null, label), h("dd", null, name(value))))),
+  ];
+}
+
+function categoriesSection(data, open) {
+  const evaluated = Boolean(data.evaluation);
+  const rate = (key, label, title) => ({ key, label, title, text: (row) => percent(row[key]) });
+  const columns = [
+    { key: "name", label: "Category", words: true },
+    { key: "positives", label: "Training", first: true, title: "Positive training documents", text: (row) => whole(row.positives) },
+    { key: "kept", label: "Features", title: "Features with a weight", text: (row) => whole(row.kept) },
+    { key: "variance", label: "Variance", title: "Prior variance", text: (row) => number(row.variance) },
+    { key: "gap", label: "Gap", title: "Duality gap relative to the objective: the fit is no further from the optimum",
+      text: (row) => [number(row.gap), row.converged ? null : h("span", { title: "did not converge" }, " !")] },
+    { key: "threshold", label: "Threshold", title: "Probability above which a document is put in the category",
+      text: (row) => (row.threshold === null ? "never" : row.threshold.toFixed(3)) },
+  ];
+  if (evaluated) {
+    columns.push(
+      { key: "test", label: "Test", title: "Documents in the category among those evaluated", text: (row) => whole(row.test) },
+      { key: "errors", label: "Errors", title: "False positives and false negatives", text: (row) => whole(row.errors) },
+      rate("precision", "Precision", "TP / (TP + FP), %"), rate("recall", "Recall", "TP / (TP + FN), %"), rate("f1", "F1", "2TP / (2TP + FP + FN), %"));
+  }
+  const found = section("categories", "Categories",
+    evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. Give the report labelled documents to see how good the model is."),
+    sortableTable(data.categories, columns, { caption: "Categories", filter: "Filter categories by name", open }));
+  const charts = [];
+  if (data.categories.length > 1) charts.push(keptFigure(data.categories, open));
+  if (data.bins) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together, bars of two standard errors.", data.bins));
+  if (charts.length) found.append(h("div", { class: "charts" }, charts));
+  return found;
+}
+
+function averages({ averages: found, averaged, left_out: leftOut, documents, corpus, accuracy, unknown }) {
+  const rows = Object.entries(found).map(([kind, value]) => h("tr", null, h("th", { scope: "row" }, kind),
+    ["precision", "recall", "f1"].map((key) => h("td", null, percent(value[key], 2)))));
+  return h("div", { class: "averages" },
+    h("table", null, h("caption", { class: "hidden" }, "Averages over categories"),
+      h("thead", null, h("tr", null, ["", "Precision", "Recall", "F1"].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", null))))), h("tbody", null, rows)),
+    h("p", { class: "note" }, `On ${whole(documents)} documents of `, name(corpus), `; averages run over the ${whole(averaged)} categories that occur in them`,
+      leftOut ? `, ${whole(leftOut)} that do not are left out` : "",
+      accuracy === null ? "" : `; accuracy ${percent(accuracy)} %`,
+      unknown ? `; ${whole(unknown)} labels of the data are not in the model` : "", "."));
+}
+
+// Documents with the words that spoke underlined.
+function documentList(documents, data) {
+  return h("ul", { class: "documents" }, documents.map((one) => {
+    const category = data.categories.find(({ row }) => row === one.row);
+    const said = one.missed ? "labelled" : "not labelled";
+    const details = h("details", null, h("summary", null,
+      h("span", { class: one.missed ? "missed" : "false" }, one.missed ? "missed" : "wrong"), " ", h("strong", null, name(category.name)),
+      h("span", { class: "note" }, ` ${said}, probability ${probability(one.probability)} · `, name(one.id)),
+      one.text ? h("span", { class: "start" }, name(Array.from(one.text.trim()).slice(0, 90).join(""))) : null));
+    details.addEventListener("toggle", () => {
+      if (!details.open || details.children.length > 1) return;
+      details.append(
+        h("p", { class: "note" }, "Labels: ", one.labels.length ? one.labels.flatMap((label, k) => [k ? ", " : "", name(label)]) : "none"),
+        one.text === null ? h("p", { class: "note" }, "A vector, without text.") : marked(one.text, one.marks),
+        one.cut ? h("p", { class: "note" }, "The text goes on.") : "");
+    });
+    return h("li", null, details);
+  }));
+}
+
+function documentsSections(data) {
+  const found = [];
+  if (data.mistakes?.length) {
+    const worst = [...data.mistakes].sort((a, b) => b.loss - a.loss).slice(0, 20);
+    found.push(section("mistakes", "Worst mistakes",
+      h("p", { class: "note" }, "Decisions that were furthest from the label, over all categories. Open one to read it."), legend(), documentList(worst, data)));
+  }
+  if (data.suspects?.length) {
+    found.push(section("suspects", "Labels to look at",
+      h("p", { class: "note" }, "Documents that look mislabelled: they are labelled as being in a category though they look less like it than its average "
+        + "non-member, or not labelled though they look more like it than its average member (confident learning, Northcutt et al. 2021). "
+        + "The model may be wrong; a reader decides."), legend(), documentList(data.suspects, data)));
+  }
+  return found;
+}
+
+function comparisonSection(data, open) {
+  if (!data.comparison) return null;
+  const { models, rows, tests } = data.comparison;
+  const table = h("table", null, h("caption", { class: "hidden" }, "Models compared"),
+    h("thead", null, h("tr", null, ["Model", "Features", "Errors", "Macro F1", "Micro F1"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", null, models.map((one) => h("tr", null, h("th", { scope: "row" }, name(one.name)), h("td", null, number(one.features)),
+      h("td", null, whole(one.errors)), h("td", null, percent(one.macro, 2)), h("td", null, percent(one.micro, 2))))));
+  const told = tests.map((one) => h("li", null, name(one.a), " has fewer errors than ", name(one.b),
+    ` in ${whole(one.won)} categories, more in ${whole(one.lost)}, as many in ${whole(one.tied)}; Wilcoxon p ${one.p < 0.001 ? "< 0.001" : `= ${one.p.toFixed(3)}`}`));
+  return section("models", "Models side by side", h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Models compared" }, table),
+    h("ul", null, told), h("div", { class: "charts" }, parallelFigure(models.map((one) => one.name), rows,
+      (row) => open(data.categories.find((one) => one.name === row.name)))));
+}
+
+function footOf(data) {
+  return [h("p", { class: "note" }, data.about), h("p", { class: "note" },
+    "Probabilities are each category's own. A relative gap of g proves that no weights have an objective lower by more than the share g. ",
+    data.live?.stemmer ? "Stems by the Snowball project (snowballstem.org), BSD 3-clause licence, © Martin Porter, Richard Boulton, Olly Betts and others." : "")];
+}

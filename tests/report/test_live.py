@@ -1,0 +1,136 @@
+"""The box of the page against Python: the same categories and probabilities, whatever the text and the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.build import SCRIPTS
+
+from lapwing.report import Contents, page, refusal
+from lapwing.text import TextSettings
+from report.build import ATTACKS, EXTREME, MARKUP, model, texts
+from report.open import assert_same, opened
+
+KINDS: dict[str, dict[str, Any]] = {
+    "label sets": {},
+    "two classes": {"classes": ("no", "yes"), "exclusive": True},
+    "three classes": {"exclusive": True},
+    "never assigned": {"thresholds": np.array([np.inf, 0.0, -1.0])},
+    "probit": {"link": "probit"},
+    "expected F1": {"decision": "expected_f1"},
+    "characters": {"settings": TextSettings(tokens="char")},
+    "ready-made": {"settings": TextSettings(tokens="ready", stop_words="none", stemmer="none")},
+    "markup": {"settings": TextSettings(strip_html=True)},
+    "markup, characters": {"settings": TextSettings(strip_html=True, tokens="char")},
+    "no digits": {"settings": TextSettings(digits=False, stop_words=("oil", "don't"), stemmer="none")},
+    "raw": {"settings": TextSettings(tf="raw", idf=False, cosine=False, stemmer="russian")},
+    "binary": {"settings": TextSettings(tf="binary", min_df=2, stemmer="turkish")},
+}
+
+
+def write(path: Path, made: Any) -> Path:
+    path.write_text(page(Contents("a model", made).to_dict()), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model(chromium: Any, tmp_path: Path, kind: str) -> None:
+    made = model(**KINDS[kind])
+    with opened(chromium, write(tmp_path / "page.html", made)) as shown:
+        shown.show_all()
+        assert_same(shown, made, [*SCRIPTS, *ATTACKS, *EXTREME, *MARKUP, *texts(60)])
+
+
+def test_the_link_probit(chromium: Any, tmp_path: Path) -> None:
+    """Φ to rounding over the whole line, in the page's own arithmetic."""
+    from scipy.special import ndtr
+
+    path = write(tmp_path / "page.html", model())
+    source = path.read_text(encoding="utf-8")
+    assert "probit: (scores)" in source
+    script = source[source.index("function erfc") : source.index("// Features of a text by name")]
+    scores = np.concatenate([np.linspace(-38, 38, 2001), np.linspace(-1, 1, 201)])
+    with opened(chromium, path) as shown:
+        found = shown.page.evaluate(f"(scores) => {{ {script}; return LINKS.probit(scores); }}", scores.tolist())
+    wanted = ndtr(scores)
+    assert np.abs(np.array(found) - wanted).max() <= 1e-15
+    seen = wanted > 1e-300
+    assert np.abs(np.array(found)[seen] / wanted[seen] - 1).max() <= 1e-11
+
+
+def test_what_the_page_cannot_do_is_refused_by_name(chromium: Any, tmp_path: Path) -> None:
+    polish = model(TextSettings(stemmer="polish")) if "polish" in _stemmers() else None
+    if polish is not None:
+        assert "'polish'" in str(refusal(polish))
+        with opened(chromium, write(tmp_path / "page.html", polish)) as shown:
+            assert "'polish'" in shown.page.inner_text("#try")
+            assert not shown.page.query_selector("textarea")
+    vectors = model(weighting=None)
+    assert "vectors" in str(refusal(vectors))
+    assert refusal(model()) is None
+
+
+def _stemmers() -> tuple[str, ...]:
+    from lapwing.text import stemmer_names
+
+    return stemmer_names()
+
+
+@pytest.mark.parametrize("language", ["porter", "russian", "turkish", "portuguese", "arabic", "french", "german"])
+def test_stems(chromium: Any, language: str) -> None:
+    """Words of every length and ending, letters beyond the first plane among them."""
+    import random
+
+    import Stemmer
+
+    from lapwing.report import snowball
+
+    if reason := snowball.missing(language):
+        pytest.skip(reason)
+    draw = random.Random(1)
+    letters = {"russian": "авеиостнлмьюя", "arabic": "ابتسلمنوهيةءأ"}.get(language, "aeiouybdglmnrstvxéçãäöğışß𝔘")
+    endings = [
+        "",
+        "s",
+        "ed",
+        "ing",
+        "ational",
+        "fulness",
+        "mente",
+        "heiten",
+        "issement",
+        "larımız",
+        "ости",
+        "ами",
+        "ات",
+    ]
+    words = ["".join(draw.choices(letters, k=draw.randint(0, 9))) + draw.choice(endings) for _ in range(5000)]
+    script = snowball.script(language) + Path(snowball.__file__).with_name("static").joinpath("text.js").read_text(
+        "utf-8"
+    )
+    context = chromium.new_context(offline=True)
+    found = context.new_page().evaluate(f"(words) => {{ {script}; return words.map(stemmer(snowball)); }}", words)
+    context.close()
+    assert found == Stemmer.Stemmer(language, 0).stemWords(words)
+
+
+def test_typing_with_the_keyboard(chromium: Any, tmp_path: Path) -> None:
+    """The words that spoke are underlined; another category is chosen without a mouse."""
+    made = model()
+    words = made.top_features(0, 400)
+    good = next(word for word, weight in words if weight > 0 and word.isascii() and word.isalpha() and len(word) > 2)
+    bad = next(word for word, weight in words if weight < 0 and word.isascii() and word.isalpha() and len(word) > 2)
+    with opened(chromium, write(tmp_path / "page.html", made)) as shown:
+        shown.page.click("#text")
+        shown.page.keyboard.type(f"{good} {bad}")
+        shown.page.wait_for_selector("#try mark.for")
+        button = shown.page.locator("#try .classes button", has_text="energy")
+        button.focus()
+        shown.page.keyboard.press("Enter")
+        shown.page.locator("#try .why h3", has_text="energy").wait_for()
+        assert good in [mark.inner_text() for mark in shown.page.query_selector_all("#try .text mark.for")]
+        assert bad in [mark.inner_text() for mark in shown.page.query_selector_all("#try .text mark.against")]
+        assert button.get_attribute("aria-pressed") == "true"

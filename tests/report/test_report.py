@@ -1,0 +1,253 @@
+"""`lapwing report`: the file, what it shows, and that nothing in it runs that is not ours."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli import build as cli_build
+
+import lapwing
+from lapwing.corpus import read
+from lapwing.report import Contents, page
+from lapwing.report.mistakes import look_mislabelled, worst_mistakes
+from lapwing.report.page import SCRIPTS, embedded, scripts
+from report.build import ATTACKS, EXTREME, model, texts
+from report.open import assert_same, opened
+
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+
+def report(*arguments: object) -> dict[str, Any]:
+    line = [sys.executable, "-m", "lapwing", "report", *map(str, arguments), "--json"]
+    done = subprocess.run(line, check=True, capture_output=True)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+@pytest.fixture(scope="module")
+def reuters(archive: Path, trained: tuple[dict[str, Any], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "reuters.html"
+    told = report(trained[1], archive, "-o", path)
+    assert told["live"]
+    assert told["evaluated"]
+    return path
+
+
+@pytest.fixture(scope="module")
+def corpus(archive: Path) -> Any:
+    return read(archive)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models of a small corpus, one beside the other, with curves of the variance."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "news.jsonl").write_bytes(cli_build.jsonl(cli_build.documents(120)))
+    cli_build.train(folder / "news.jsonl", folder / "cv.lapwing", "--variance", "cv")
+    cli_build.train(folder / "news.jsonl", folder / "ridge.lapwing", "--prior", "gaussian")
+    report(folder / "cv.lapwing", folder / "ridge.lapwing", folder / "news.jsonl", "-o", folder / "report.html",
+           "--path", "energy")  # fmt: skip
+    return folder
+
+
+def test_the_reuters_report_says_what_python_says(chromium: Any, reuters: Path, corpus: Any, trained: Any) -> None:
+    """Show 1: texts typed into the page opened from disk, with the network off."""
+    model = lapwing.load(trained[1])
+    documents = corpus.part("test").documents[:3000:20]
+    assert len(documents) == 150
+    with opened(chromium, reuters) as shown:
+        shown.show_all()
+        assert_same(shown, model, [*documents, *cli_build.SCRIPTS, *ATTACKS, *EXTREME, *texts(40)])
+
+
+def test_the_reuters_report_is_small(reuters: Path) -> None:
+    assert reuters.stat().st_size < 5_000_000
+
+
+def test_every_word_of_reuters_has_the_same_stem(chromium: Any, reuters: Path, corpus: Any) -> None:
+    import Stemmer
+
+    from lapwing.report import snowball
+    from lapwing.text import TextSettings, tokenize
+
+    settings = TextSettings()
+    words = sorted({token for text in corpus.documents for token in tokenize(text, settings)})
+    assert len(words) > 40_000
+    script = snowball.script("porter")
+    with opened(chromium, reuters) as shown:
+        found = shown.page.evaluate(f"(words) => {{ {script}; return words.map((w) => snowball.stemWord(w)); }}", words)
+    assert found == Stemmer.Stemmer("porter", 0).stemWords(words)
+
+
+def rows(shown: Any) -> list[str]:
+    return [cell.inner_text() for cell in shown.page.query_selector_all("#categories .sortable tbody th")]
+
+
+def test_the_table_sorts_and_filters_and_opens_a_category(chromium: Any, reuters: Path) -> None:
+    with opened(chromium, reuters) as shown:
+        page = shown.page
+        assert rows(shown)[:2] == ["earn", "acq"]  # by training documents, most first
+        page.get_by_role("button", name="Category").click()
+        names = rows(shown)
+        assert names == sorted(names)
+        assert page.locator("#categories th[aria-sort=ascending]").inner_text() == "Category"
+        page.get_by_role("button", name="Category").click()
+        assert rows(shown)[0] == "zinc"
+        page.fill("#categories input[type=search]", "WHEA")
+        page.locator("#categories .note[role=status]", has_text="1 of 115").wait_for()
+        assert rows(shown) == ["wheat"]
+        page.get_by_role("button", name="wheat", exact=True).click()
+        assert page.locator("#category h3.big").inner_text() == "wheat"
+        assert page.locator("#category .bars.for li").first.inner_text().startswith("wheat")
+        for name in ("Precision and recall", "Reliability"):
+            page.locator("#category figure", has_text=name).locator("svg").wait_for()
+        before = page.locator("#category output").inner_text()
+        page.locator("#threshold").focus()
+        page.keyboard.press("Home")
+        after = page.locator("#category output").inner_text()
+        assert before != after
+        assert after.startswith("p > 0.01:")
+        page.locator("#category details").last.locator("summary").click()
+        page.locator("#category .documents .text").first.wait_for()
+
+
+def test_show_more(chromium: Any, reuters: Path) -> None:
+    with opened(chromium, reuters) as shown:
+        assert len(rows(shown)) == 25
+        shown.page.get_by_role("button", name="Show more").click()
+        assert len(rows(shown)) == 115
+
+
+def test_models_side_by_side_curve_and_path(chromium: Any, small: Path) -> None:
+    with opened(chromium, small / "report.html") as shown:
+        page = shown.page
+        table = page.locator("#models table").inner_text()
+        assert "cv" in table
+        assert "ridge" in table
+        assert "Wilcoxon p" in page.inner_text("#models")
+        page.locator("#models figure").scroll_into_view_if_needed()
+        page.locator("#models svg").wait_for()
+        assert page.locator("#models svg polyline").count() == 3
+        assert page.locator("#category h3.big").inner_text() == "energy"
+        for name in ("Choice of the variance", "Coefficient path"):
+            page.locator("#category figure", has_text=name).scroll_into_view_if_needed()
+            page.locator("#category figure", has_text=name).locator("svg").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessibility(chromium: Any, small: Path, scheme: str, width: int) -> None:
+    """axe-core finds nothing against WCAG 2.1 AA, and nothing is wider than the window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
+    with opened(chromium, small / "report.html", **options) as shown:
+        for summary in shown.page.query_selector_all("summary"):
+            summary.click()
+        found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+        assert shown.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_model_of_3500_categories_opens(chromium: Any, tmp_path: Path) -> None:
+    made = model(classes=tuple(f"category {k}" for k in range(3500)))
+    path = tmp_path / "many.html"
+    path.write_text(page(Contents("many", made).to_dict()), encoding="utf-8")
+    with opened(chromium, path) as shown:
+        assert "3,500 in all" in shown.page.inner_text("#categories")
+        shown.page.fill("#categories input[type=search]", "category 3499")
+        shown.page.locator("#categories .note[role=status]", has_text="1 of 3,500").wait_for()
+        shown.page.fill("#text", "oil wheat bank")
+        shown.page.locator("#try .classes li").first.wait_for()
+
+
+ATTACK = "</script><img src=x onerror='window.attacked=1'>\u202eevil\x00<b>{{style}}"
+
+
+def test_names_and_texts_are_shown_as_text(chromium: Any, tmp_path: Path) -> None:
+    """Show 5: a corpus whose labels, ids and texts are all attacks."""
+    rows = [
+        {"id": f"{ATTACK}{i}", "text": f"{text} {ATTACK}", "label": f"{'a' if i % 2 else 'b'} {ATTACK}"}
+        for i, text in enumerate([*ATTACKS[:-1], *ATTACKS[:-1], *ATTACKS[:-1]])
+    ]
+    data = tmp_path / f"{ATTACK.replace('/', '').replace(chr(0), '')}.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    cli_build.train(data, tmp_path / "model.lapwing", "--variance", "100")
+    report(tmp_path / "model.lapwing", data, "-o", tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as shown:
+        for summary in shown.page.query_selector_all("summary"):
+            summary.click()
+        for text in ATTACKS:
+            shown.answer(text)
+        assert shown.page.evaluate("window.attacked") is None
+        assert shown.page.query_selector("img, b, iframe, main script") is None
+        body = shown.page.inner_text("body")
+        assert "<img src=x onerror" in body
+        assert "U+202E" in body
+        assert "U+0000" in body
+        assert "\u202e" not in body
+        assert "{{style}}" in body
+
+
+def test_what_is_embedded_cannot_leave_its_place() -> None:
+    held = {"text": "</script><!-- \u2028 \u2029 \ud800 & \x00", "number": float("nan"), "list": [float("inf")]}
+    text = embedded(held)
+    assert not re.search("[<>&\u2028\u2029\ud800\x00]", text)
+    assert json.loads(text) == {"text": held["text"], "number": None, "list": [None]}
+
+
+def test_the_policy_allows_this_script_and_style_only() -> None:
+    html = page(Contents("a", model()).to_dict())
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    assert "default-src &#x27;none&#x27;" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert " style=" not in html
+    assert " onclick=" not in html
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_script_ends_its_element_or_makes_html(name: str) -> None:
+    source = (Path(lapwing.__file__).parent / "report" / "static" / f"{name}.js").read_text(encoding="utf-8")
+    assert "</script" not in source.lower()
+    assert "<!--" not in source
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch("):
+        assert forbidden not in source or (forbidden, name) == ("fetch(", "main")
+
+
+def test_only_one_stemmer_is_embedded() -> None:
+    made = scripts("porter")
+    assert "PorterStemmer" in made
+    assert "TurkishStemmer" not in made
+    assert "Stemmer=" not in scripts(None)
+
+
+def test_worst_mistakes_and_labels_to_look_at() -> None:
+    proba = np.array([[0.9], [0.8], [0.99], [0.01], [0.3], [0.02], [0.6]])
+    truth = np.array([[True], [True], [False], [True], [False], [False], [False]])
+    chosen = proba > 0.5
+    assert worst_mistakes(proba, truth, chosen) == [(2, 0), (3, 0), (6, 0)]
+    # members have 0.57 on average, others 0.4775: documents 2 and 6 look like members, 3 like none
+    assert look_mislabelled(proba, truth) == [(2, 0), (3, 0), (6, 0)]
+
+
+def test_errors(tmp_path: Path, small: Path) -> None:
+    def complaint(*arguments: object) -> str:
+        line = [sys.executable, "-m", "lapwing", "report", *map(str, arguments)]
+        done = subprocess.run(line, capture_output=True, check=False)
+        assert done.returncode == 2, done.stderr
+        assert b"Traceback" not in done.stderr
+        return done.stderr.decode().splitlines()[-1]
+
+    out = tmp_path / "out.html"
+    assert "expected a model file" in complaint(small / "news.jsonl", "-o", out)
+    assert "give DATA" in complaint(small / "cv.lapwing", small / "ridge.lapwing", "-o", out)
+    assert "must not be a file that is read" in complaint(small / "cv.lapwing", "-o", small / "cv.lapwing")
+    assert "--category" in complaint(small / "cv.lapwing", small / "news.jsonl", "-o", out, "--path", "none such")
+    assert not out.exists()
