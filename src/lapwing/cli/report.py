@@ -155,7 +155,7 @@ def _paths(
     from lapwing.evaluate import membership
     from lapwing.report import category_to_follow, coefficient_path
 
-    follow = bool(names) or (names is not None and "train" in corpus.split and model.link == "logit")
+    follow = bool(names) or (names is not None and "train" in corpus.split)
     if not follow:
         return {}
     rows = rows_named(model, names) if names else [category_to_follow(model)]

@@ -16,6 +16,7 @@ from lapwing.model.linear import LinearModel
 
 SCHEMA = 1
 BINS = 10  # of the reliability diagram
+BLOCK = 64  # categories scored at a time
 STEPS = 100  # thresholds 0.01, 0.02, … 0.99
 MOST_CUTS = 200  # points of a precision–recall curve
 
@@ -78,9 +79,11 @@ def _category(record: dict[str, Any]) -> CategoryAssessment:
 def assess(model: LinearModel, matrix: Any, labels: Sequence[tuple[Hashable, ...]], corpus: str) -> Assessment:
     """All that is kept of documents scored: `matrix` as `LinearModel.vectors` gives it."""
     evaluation = evaluate(model, [(matrix, labels)])
-    proba = model.probability(model.scores(matrix))
     truth = membership(labels, model.categories)
-    categories = [assess_category(proba[:, k], truth[:, k]) for k in range(len(model.categories))]
+    categories = []
+    for start in range(0, len(model.categories), BLOCK):
+        proba = model.probability(model.scores(matrix, rows=slice(start, start + BLOCK)))
+        categories += [assess_category(proba[:, k], truth[:, start + k]) for k in range(proba.shape[1])]
     return Assessment(corpus, len(labels), evaluation.to_dict(), categories)
 
 

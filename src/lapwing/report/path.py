@@ -23,8 +23,6 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
     """
     from lapwing.solvers import newton
 
-    if model.link != "logit":
-        raise InputError(f"a coefficient path is fitted with the link 'logit', and this model has {model.link!r}")
     if not inside.any():
         raise InputError(f"no document of the data is in {model.categories[row]!r}; there is no path to fit")
     name = model.provenance.get("prior", "laplace")
@@ -36,7 +34,9 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
     found, beta = [], np.zeros(d + 1)
     for variance in variances.tolist():
         compiled = prior.compile(variance, d)
-        beta = newton.fit(problem, y, weights, compiled, variance=variance, tol=1e-4, max_iter=500, start=beta).weights
+        beta = newton.fit(
+            problem, y, weights, compiled, variance=variance, tol=1e-4, max_iter=500, start=beta, link=model.link
+        ).weights
         found.append(beta[:-1])
     coefficients = np.array(found)
     nearest = int(np.argmin(np.abs(np.log(variances / chosen))))

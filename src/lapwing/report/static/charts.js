@@ -265,7 +265,8 @@ function pathFigure({ variances, features, coefficients, chosen }) {
       }
     }
     pointing(frame, points, ({ j, v, value }) => `${features[j]}: ${signed(value)} at ${number(v)}`);
-    return frame.svg;
+    if (names) return frame.svg;
+    return h("div", null, frame.svg, h("p", { class: "key" }, features.map((feature, j) => h("span", { class: `key${j % 8}` }, name(feature), " "))));
   }, "spanning");
 }
 

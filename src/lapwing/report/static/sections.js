@@ -57,7 +57,7 @@ function documentList(documents, data) {
     const details = h("details", null, h("summary", null,
       h("span", { class: one.missed ? "missed" : "false" }, one.missed ? "missed" : "wrong"), " ", h("strong", null, name(category.name)),
       h("span", { class: "note" }, ` ${said}, probability ${probability(one.probability)} · `, name(one.id)),
-      one.text ? h("span", { class: "start" }, name(Array.from(one.text.trim()).slice(0, 90).join(""))) : null));
+      one.text ? h("span", { class: "start" }, name(Array.from(one.text.trim()).slice(0, 200).join(""))) : null));
     details.addEventListener("toggle", () => {
       if (!details.open || details.children.length > 1) return;
       details.append(
