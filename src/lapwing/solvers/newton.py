@@ -179,14 +179,11 @@ def fit_many(
     arrays = [problem.merge(prior) for prior in priors]
     betas = np.array([problem.gather(prior.mode) for prior in priors])
     found = _ridge(problem, Y, weights, arrays, betas, tol, max_iter, as_link(link).code)
-    objective, gap, kkt, kkt_bound, rounds, converged, thetas = found
+    of_each = zip(*(of_all.tolist() for of_all in found[:-1]), strict=True)
     return [
-        FitResult(
-            problem.spread(beta), objective[k], gap[k], kkt[k], kkt_bound[k], int(rounds[k]), bool(converged[k]),
-            variances[k], thetas[k],
-        )
-        for k, beta in enumerate(betas)
-    ]  # fmt: skip
+        FitResult(problem.spread(beta), *numbers, variance, theta)
+        for beta, numbers, variance, theta in zip(betas, of_each, variances, found[-1], strict=True)
+    ]
 
 
 def is_smooth(prior: PriorArrays) -> bool:
@@ -233,8 +230,8 @@ def minimise(
         betas = beta[None]
         found = _ridge(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, code)
         beta[:] = betas[0]
-        objective, gap, _, kkt_bound, rounds, converged, theta = (of_all[0] for of_all in found)
-        return objective, gap, kkt_bound, rounds, converged, theta
+        objective, gap, _, kkt_bound, rounds, converged = (of_all[0].item() for of_all in found[:-1])
+        return objective, gap, kkt_bound, rounds, converged, found[-1][0]
     found = newton.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST)
     if not found[4] and found[3] < max_iter and not problem.offset.any():
         found = descent.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter)
