@@ -179,10 +179,13 @@ def fit_many(
     arrays = [problem.merge(prior) for prior in priors]
     betas = np.array([problem.gather(prior.mode) for prior in priors])
     found = _ridge(problem, Y, weights, arrays, betas, tol, max_iter, as_link(link).code)
-    of_each = zip(*(of_all.tolist() for of_all in found[:-1]), strict=True)
+    names = ("objective", "gap", "kkt", "kkt_bound", "rounds", "converged")
+    proofs = [
+        dict(zip(names, one, strict=True)) for one in zip(*(of_all.tolist() for of_all in found[:-1]), strict=True)
+    ]
     return [
-        FitResult(problem.spread(beta), *numbers, variance, theta)
-        for beta, numbers, variance, theta in zip(betas, of_each, variances, found[-1], strict=True)
+        FitResult(problem.spread(beta), **proof, variance=variance, dual=theta)
+        for beta, proof, variance, theta in zip(betas, proofs, variances, found[-1], strict=True)
     ]
 
 
