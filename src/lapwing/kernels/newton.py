@@ -27,13 +27,31 @@ LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
 @kernel
-def _evaluate(margin, weight, link, theta):
-    """Σ c_i loss(r_i), and θ."""
+def _evaluate(margin, weight, link, theta, plain):
+    """Σ c_i loss(r_i), and θ. Most documents have none of the working set's words and the margins of `plain`."""
+    r0, r1 = margin[plain[0]], margin[plain[1]]
+    loss0, theta0 = loss_theta(r0, link)
+    loss1, theta1 = loss_theta(r1, link)
     total = 0.0
     for i in range(margin.size):
-        loss, theta[i] = loss_theta(margin[i], link)
+        if margin[i] == r1:
+            loss, theta[i] = loss1, theta1
+        elif margin[i] == r0:
+            loss, theta[i] = loss0, theta0
+        else:
+            loss, theta[i] = loss_theta(margin[i], link)
         total += weight[i] * loss
     return total
+
+
+@kernel
+def _plain(pointer, y):
+    """A document on either side that has only the constant feature of the working set, where there is one."""
+    plain = np.zeros(2, np.int64)
+    for i in range(y.size):
+        if pointer[i + 1] - pointer[i] == 1:
+            plain[0 if y[i] > 0.0 else 1] = i
+    return plain
 
 
 @kernel
@@ -224,7 +242,8 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
     curvature = np.empty(n)
     gradient = np.empty(d + 1)
 
-    loss = _evaluate(margin, weight, link, theta)
+    plain = np.zeros(2, np.int64)
+    loss = _evaluate(margin, weight, link, theta, plain)
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
         best_theta[i] = theta[i]
@@ -262,6 +281,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             break
         if changed:
             pointer, column, value = _rows_of(indptr, indices, data, working, m, d, n)
+            plain = _plain(pointer, y)
             if m > H.shape[0]:
                 room = min(m + m // 2 + 64, d + 1)
                 H, A = np.empty((room, room)), np.empty((room, room))
@@ -307,7 +327,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             for _ in range(6):
                 for i in range(n):
                     score[i] = margin[i] + t * shift[i]
-                new_loss = _evaluate(score, weight, link, theta)
+                new_loss = _evaluate(score, weight, link, theta, plain)
                 penalty = 0.0
                 for a in range(m):
                     j = working[a]
@@ -317,7 +337,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
                     break
                 t *= 0.5
             if not accepted:
-                _evaluate(margin, weight, link, theta)
+                _evaluate(margin, weight, link, theta, plain)
                 if cautious:
                     stalled = True
                     break

@@ -40,7 +40,7 @@ class Columns:
         """ln²((|D|+1)/(n(j)+1)), its mean over all squared values scaled to 1."""
         squares = np.log((self.matrix.shape[0] + 1) / (self.frequency + 1)) ** 2
         energy = np.bincount(self.matrix.indices, weights=self.matrix.data**2, minlength=self.matrix.shape[1])
-        total = float(energy @ squares)
+        total = float(np.sum(energy * squares))
         return squares * (float(energy.sum()) / total) if total > 0.0 else np.ones(len(squares))
 
     def take(self, columns: np.ndarray) -> Columns:

@@ -95,7 +95,7 @@ class Validation(NamedTuple):
 
     def log_likelihood(self, weights: np.ndarray, link: str) -> float:
         margin = self.y * (self.X @ weights[:-1] + weights[-1])
-        return -float(self.weight @ as_link(link).loss(margin))
+        return -float(np.sum(self.weight * as_link(link).loss(margin)))
 
 
 class _HeldOut:

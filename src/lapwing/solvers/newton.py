@@ -75,7 +75,8 @@ class Problem:
         Variances are those of standardised features, modes and bounds those of raw ones, as in BBR.
         """
         for array in prior:
-            if not np.array_equal(array[:-1], array[self.members[:-1]][self.group]):
+            told_apart = np.any(array[:-1] != array[0])
+            if told_apart and not np.array_equal(array[:-1], array[self.members[:-1]][self.group]):
                 raise InputError("identical columns have different priors; make the problem with merge=False")
         mode, l1, l2, lower, upper = (array[self.members] for array in prior)
         factor = self.alike * self.scale
@@ -96,7 +97,11 @@ class Problem:
                 reached = beta == getattr(arrays, part)
                 weights[reached] = getattr(own, part)[reached]
             weights = np.clip(weights, own.lower, own.upper)
-        return np.append(weights[self.group], weights[-1] + self.offset @ beta)
+        return np.append(weights[self.group], weights[-1] + self._shift(beta))
+
+    def _shift(self, beta: np.ndarray) -> float:
+        """What centring adds to every score. A product of BLAS would depend on the number of its threads."""
+        return float(np.sum(self.offset * beta))
 
     def start(self, arrays: PriorArrays, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of columns to start from, within the bounds: those of raw features, or the modes."""
@@ -106,7 +111,7 @@ class Problem:
         """Weights of raw features to weights of columns."""
         summed = np.bincount(self.group, weights=weights[:-1], minlength=len(self.members) - 1)
         beta = np.append(summed, 0.0) * self.scale
-        beta[-1] = weights[-1] - self.offset @ beta
+        beta[-1] = weights[-1] - self._shift(beta)
         return beta
 
 
