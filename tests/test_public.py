@@ -35,6 +35,7 @@ PUBLIC = {
         "ElasticNet",
         "Gaussian",
         "INTERCEPT",
+        "Jeffreys",
         "Laplace",
         "OTHERS",
         "Prior",

@@ -2,13 +2,14 @@
 
 from lapwing.model.prior_files import read, read_bbr, read_words
 from lapwing.model.prior_table import INTERCEPT, OTHERS, PriorTable, by_idf, from_names, from_words
-from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior, norm_variance
+from lapwing.model.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior, norm_variance
 
 __all__ = [
     "INTERCEPT",
     "OTHERS",
     "ElasticNet",
     "Gaussian",
+    "Jeffreys",
     "Laplace",
     "Prior",
     "PriorTable",

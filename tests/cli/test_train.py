@@ -303,3 +303,13 @@ def test_prior_files_that_are_wrong(run: Command, news: Path, tmp_path: Path, te
     assert ended.code == 2
     assert message in ended.complaint
     assert not (tmp_path / "m").exists()
+
+
+def test_jeffreys_claims_no_optimum(run: Command, news: Path, tmp_path: Path) -> None:
+    ended = run("train", news, "-o", tmp_path / "m", "--prior", "jeffreys", "--link", "probit")
+    assert ended.code == 0
+    assert "stationary with a positive-definite Hessian on these" in ended.out
+    assert "gap" not in ended.out
+    told = run("train", news, "-o", tmp_path / "m", "--prior", "jeffreys", "--json").json
+    assert told["stationary_only"]
+    assert told["converged"]

@@ -21,7 +21,7 @@ from lapwing.cli._output import json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import SettingsError
 
-PRIORS = ("laplace", "gaussian", "elasticnet")
+PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option(
     "--prior",
     multiple=True,
-    help="laplace, gaussian or elasticnet, and a file of what is known of features (feature mode variance sign "
+    help="laplace, gaussian, elasticnet or jeffreys, and a file of what is known of features (feature mode variance sign "
     "[category]): one, the other, or both by giving it twice.  [default: laplace]",
 )
 @click.option("--prior-words", help="A file of words that speak for categories: a category, a tab, words.")
@@ -114,7 +114,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds taking a turn.")
 @click.option("--validation", is_flag=True, help="Compare on the validation part of DATA instead of on folds.")
 @click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
-@click.option("--solver", type=click.Choice(["auto", "clg"]), default="auto", show_default=True)
+@click.option("--solver", type=click.Choice(["auto", "clg", "em"]), default="auto", show_default=True)
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight.")
 @click.option(
@@ -222,6 +222,7 @@ def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
         ),
         "largest_violation": float(fits.kkt.max()),
         "converged": bool(fits.converged.all()),
+        "stationary_only": model.provenance["prior"] == "jeffreys",
     }
 
 
@@ -250,6 +251,10 @@ def _print(summary: dict[str, Any]) -> None:
         if math.isnan(gap)
         else f"largest relative gap {gap:.1e}"
     )
+    if summary["stationary_only"]:
+        proof = (
+            f"stationary with a positive-definite Hessian on these, largest slope {summary['largest_violation']:.1e}"
+        )
     click.echo(f"{size} of {summary['features']} features kept; {proof}")
     if pruned := summary["selected_ridge"]:
         click.echo(

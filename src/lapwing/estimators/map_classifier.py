@@ -23,14 +23,17 @@ class MAPClassifier(LinearModelClassifier):
 
     Parameters
     ----------
-    prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", or an object of `lapwing.priors`; with
+    prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", "jeffreys" (sparse, no variance to choose, no
+        claim of optimality: see `lapwing.priors.Jeffreys`), or an object of `lapwing.priors`; with
         `lapwing.priors.PriorTable` features, by name or number of column, have modes, variances and signs of their own
     link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score)
     variance : "norm" (from the data, GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a
         number, or one number per category
     cv_variances, cv_folds, cv_runs, one_se : how "cv" and "auto" compare variances; GLM07's grid, 10 folds of
         which 2 take a turn, and optionally the strongest prior within one standard error of the best
-    solver : "auto" (Newton, certified) or "clg" (GLM07's algorithm and stopping rule, for which tol counts)
+    solver : "auto" (Newton, certified) or "clg" (GLM07's algorithm and stopping rule, for which tol counts) or
+        "em" (EGJLM03's latent variables, accelerated; always taken under Jeffreys' prior, for which tol bounds
+        slope × coefficient)
     threshold : "default" (probability ½), a probability, or tuned per category: "error", "f1", "ber", "t11u",
         "t13u", a `lapwing.Utility`; "expected_f1" decides each batch as a whole
     threshold_data : tune on "train" scores, or on held-out ones, "cv"

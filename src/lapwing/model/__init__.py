@@ -6,6 +6,7 @@ from lapwing.model.file import is_model_file, load, save
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.objective import Certificate, PriorArrays, certify
 from lapwing.model.result import FitResult
+from lapwing.model.stationary import Stationarity, certify_stationary
 
 __all__ = [
     "CategoryExplanation",
@@ -17,7 +18,9 @@ __all__ = [
     "FitSummary",
     "LinearModel",
     "PriorArrays",
+    "Stationarity",
     "certify",
+    "certify_stationary",
     "is_model_file",
     "load",
     "save",

@@ -52,6 +52,7 @@ class Prior:
     """A prior with the same shape for every coefficient, the intercept included unless told otherwise."""
 
     name: ClassVar[str] = ""
+    convex: ClassVar[bool] = True  # there is one optimum, which a certificate can prove
 
     @property
     def shape(self) -> Prior:
@@ -111,7 +112,52 @@ class ElasticNet(Prior):
         return self.ratio * np.sqrt(2.0 / variance), (1.0 - self.ratio) / variance
 
 
-PRIORS: dict[str, type[Prior]] = {kind.name: kind for kind in (Laplace, Gaussian, ElasticNet)}
+@dataclass(frozen=True)
+class Jeffreys(Prior):
+    """p(β_j) ∝ 1/|β_j| (EGJLM03 Eq. 6 with the variances integrated out): sparse, and nothing to choose.
+
+    Its density has no maximum: it is infinite wherever a coefficient is 0. What EM finds is a stationary point
+    on the coefficients that did not go to 0, and which one depends on where it starts, so the start is part of
+    the method:
+
+    start   "least_squares": one M-step from 0 under a prior of variance 1e6, all but a regression of the labels
+            on the features (Figueiredo and Jain's); "gaussian" or "laplace": the optimum under that prior, of
+            variance `start_variance`. Weaker starts leave more coefficients.
+
+    There is no certificate of optimality. What is checked is that the log-posterior is level along every
+    coefficient left, and curves downwards from there in every direction (`lapwing.model.certify_stationary`).
+    On data that a plane separates ln|β_j| still holds every coefficient finite; a document or two hold none of
+    them away from 0, and then all go there.
+    """
+
+    name: ClassVar[str] = "jeffreys"
+    convex: ClassVar[bool] = False
+    start: str = "least_squares"
+    start_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.start not in ("least_squares", "gaussian", "laplace"):
+            raise SettingsError(f"start must be least_squares, gaussian or laplace, got {self.start!r}")
+        check_variance(self.start_variance, "start_variance")
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The convex part of the penalty, of which there is none but the intercept's own where it has one."""
+        return np.zeros_like(variance), np.zeros_like(variance)
+
+    def compile(self, variance: float, n_features: int, intercept_variance: float | None = None) -> PriorArrays:
+        arrays = super().compile(1.0, n_features, intercept_variance)
+        if intercept_variance is not None:
+            arrays.l2[-1] = 1.0 / intercept_variance
+        return arrays
+
+    def logarithmic(self, n_features: int, intercept_variance: float | None = None) -> np.ndarray:
+        """(n_features + 1,) the coefficients this prior is on: all, or all but an intercept with one of its own."""
+        mask = np.ones(n_features + 1, dtype=bool)
+        mask[-1] = intercept_variance is None
+        return mask
+
+
+PRIORS: dict[str, type[Prior]] = {kind.name: kind for kind in (Laplace, Gaussian, ElasticNet, Jeffreys)}
 
 
 def as_prior(prior: str | Prior) -> Prior:

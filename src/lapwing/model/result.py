@@ -17,6 +17,7 @@ class FitResult(Proven):
     dual        θ (n,), the point the gap was measured at; `certify` scales it where rounding asks for it
     gap, kkt, kkt_bound   as in `Certificate`
     rounds      outer iterations
+    curvature   under Jeffreys' prior as in `Stationarity`, else NaN
     """
 
     weights: np.ndarray
@@ -28,3 +29,4 @@ class FitResult(Proven):
     converged: bool
     variance: float
     dual: np.ndarray
+    curvature: float = float("nan")

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays, Proven
 from lapwing.model.prior_table import PriorTable
-from lapwing.model.priors import Columns, Prior, as_prior, norm_variance
+from lapwing.model.priors import Columns, Jeffreys, Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, deal_folds
-from lapwing.solvers import clg, newton
+from lapwing.solvers import clg, newton, probit_em
 from lapwing.solvers.selected_ridge import select, universal_penalty
 from lapwing.text import Design
 from lapwing.training.settings import ALPHAS, TrainSettings
@@ -26,6 +26,7 @@ _NUMBERS = (
     "intercept", "threshold", "variance", "objective", "gap", "kkt", "kkt_bound", "rounds", "converged", "alpha",
     "pruned_objective",
 )  # fmt: skip
+EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,9 @@ class Categories:
             return False
         if isinstance(self.prior, PriorTable) or settings.intercept_variance == np.inf:
             return False
-        return newton.is_smooth(self.prior.compile(1.0, self.X.shape[1], settings.intercept_variance))
+        return self.prior.convex and newton.is_smooth(
+            self.prior.compile(1.0, self.X.shape[1], settings.intercept_variance)
+        )
 
     def _signs(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Labels and document weights of a category."""
@@ -193,6 +196,8 @@ class Categories:
         opposite = self.told.classes[0] if len(self.told.fitted) < len(self.told.classes) else None
         prior = self.prior.bind(columns, self.told.classes[column], opposite)
         self._check_flat(column, columns, prior, y, weight, variance)
+        if not self.prior.convex:
+            variance = float("nan")  # there is none to choose
         alphas = self._alphas(problem)
         curve = self._curve(row, problem, prior, y, weight, variance, alphas, features)
         variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
@@ -228,7 +233,10 @@ class Categories:
     ) -> None:
         """A coefficient of infinite variance needs documents on both sides, or it has no finite estimate."""
         arrays = prior.compile(variance, len(columns.names), self.settings.intercept_variance)
-        for j in np.flatnonzero(arrays.flat).tolist():
+        flat = arrays.flat
+        if isinstance(prior, Jeffreys):  # ln|β_j| holds the others
+            flat &= ~prior.logarithmic(len(columns.names), self.settings.intercept_variance)
+        for j in np.flatnonzero(flat).tolist():
             if j == len(columns.names):
                 pull, name = y[weight > 0], "the intercept"
             else:
@@ -278,10 +286,26 @@ class Categories:
         self, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float
     ) -> FitResult:
         settings = self.settings
-        solve = clg.fit if settings.solver == "clg" else newton.fit
+        arrays = self._compile(prior, problem, variance)
+        if isinstance(prior, Jeffreys):
+            return self._solve_jeffreys(problem, y, weight, prior, arrays)
+        solve = {"auto": newton.fit, "clg": clg.fit, "em": probit_em.fit}[settings.solver]
+        most = settings.max_iter * (EM_ROUND if settings.solver == "em" else 1)
         return solve(
-            problem, y, weight, self._compile(prior, problem, variance), variance=variance, tol=settings.tol,
-            max_iter=settings.max_iter, link=settings.link,
+            problem, y, weight, arrays, variance=variance, tol=settings.tol, max_iter=most, link=settings.link
+        )  # fmt: skip
+
+    def _solve_jeffreys(
+        self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, jeffreys: Jeffreys, arrays: PriorArrays
+    ) -> FitResult:
+        settings, d = self.settings, len(problem.group)
+        start = None
+        if jeffreys.start != "least_squares":
+            first = as_prior(jeffreys.start).compile(jeffreys.start_variance, d, settings.intercept_variance)
+            start = newton.fit(problem, y, weight, first, variance=jeffreys.start_variance, link=settings.link).weights
+        return probit_em.fit(
+            problem, y, weight, arrays, variance=float("nan"), tol=settings.tol, max_iter=EM_ROUND * settings.max_iter,
+            start=start, link=settings.link, jeffreys=jeffreys.logarithmic(d, settings.intercept_variance),
         )  # fmt: skip
 
     def _prune(

@@ -18,7 +18,7 @@ from lapwing.solvers.selected_ridge import HESSIANS
 from lapwing.text import TextSettings
 
 VARIANCES = ("norm", "cv", "auto")
-SOLVERS = ("auto", "clg")
+SOLVERS = ("auto", "clg", "em")
 THRESHOLD_DATA = ("train", "cv")
 METHODS = ("map", "selected-ridge")
 ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
@@ -33,7 +33,8 @@ class TrainSettings:
                         or one number per category
     cv                  folds, runs, grid and rule of cross-validation
     intercept_variance  None: the same prior as the other coefficients; np.inf: none at all
-    solver              "auto": certified Newton; "clg": GLM07's algorithm, with its own stopping rule
+    solver              "auto": certified Newton; "clg": GLM07's algorithm, with its own stopping rule; "em":
+                        EGJLM03's. Jeffreys' prior is always fitted by EM
     class_weight        None, "balanced", or label → factor
     threshold           "default" (probability ½), a probability, "error", "f1", "ber", "t11u", "t13u", a
                         `Utility`, or "expected_f1" (decided anew for every batch)
@@ -103,6 +104,13 @@ class TrainSettings:
                 raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         self._check_threshold()
         self._check_method()
+        if not as_prior(self.prior).shape.convex:
+            if as_prior(self.prior) is not as_prior(self.prior).shape:
+                raise SettingsError("prior knowledge goes with laplace, gaussian or elasticnet, not with jeffreys")
+            if self.variance != "norm":
+                raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
+            if self.solver == "clg":
+                raise SettingsError("prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not 'clg'")
 
     def _check_method(self) -> None:
         alpha = self.alpha
