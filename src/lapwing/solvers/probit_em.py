@@ -193,6 +193,7 @@ class _EM:
         self.iterations = 0
         self.trace = trace
         self.alive = self.norm > 0.0
+        self._blocked = np.zeros(0, dtype=bool)  # `alive` when the blocks were made
         self._columns: list[_Columns] = []
 
     def begin(self, start: np.ndarray | None) -> None:
@@ -211,8 +212,9 @@ class _EM:
 
     def blocks(self) -> list[_Columns]:
         """The coefficients alive, in sub-vectors of `block`; the intercept goes with the first."""
-        alive = np.flatnonzero(self.alive)[::-1]
-        if sum(len(one.chosen) for one in self._columns) != len(alive):
+        if not np.array_equal(self.alive, self._blocked):
+            self._blocked = self.alive.copy()
+            alive = np.flatnonzero(self.alive)[::-1]
             parts = -(-len(alive) // self.block)
             split = [np.sort(part) for part in np.array_split(alive, parts)] if parts else []
             self._columns = [_Columns(self.X, self.offset, part) for part in split]
