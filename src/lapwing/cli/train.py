@@ -90,8 +90,8 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option(
     "--prior",
     multiple=True,
-    help="laplace, gaussian, elasticnet or jeffreys, and a file of what is known of features (feature mode variance sign "
-    "[category]): one, the other, or both by giving it twice.  [default: laplace]",
+    help="laplace, gaussian, elasticnet or jeffreys, and a file of what is known of features (feature mode variance "
+    "sign [category]): one, the other, or both by giving it twice.  [default: laplace]",
 )
 @click.option("--prior-words", help="A file of words that speak for categories: a category, a tab, words.")
 @click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True)

@@ -104,8 +104,9 @@ class TrainSettings:
                 raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         self._check_threshold()
         self._check_method()
-        if not as_prior(self.prior).shape.convex:
-            if as_prior(self.prior) is not as_prior(self.prior).shape:
+        prior = as_prior(self.prior)
+        if not prior.shape.convex:
+            if prior.shape is not prior:
                 raise SettingsError("prior knowledge goes with laplace, gaussian or elasticnet, not with jeffreys")
             if self.variance != "norm":
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
