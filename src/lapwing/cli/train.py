@@ -137,6 +137,11 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     show_default=True,
     help="What --select-features ranks by.",
 )
+@click.option(
+    "--max-features",
+    type=click.IntRange(min=1),
+    help="At most so many features per category, by a stronger prior.",
+)
 @click.option("--standardize", is_flag=True, help="Centre and scale every feature.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
 @click.option("--tol", type=float, default=1e-4, show_default=True, help="Bound on the relative duality gap.")
@@ -286,6 +291,7 @@ def _settings(options: dict[str, Any]) -> Any:
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
         threshold_data=options["threshold_data"], select_features=options["select_features"],
-        feature_score=options["feature_score"], standardize=options["standardize"], tol=options["tol"],
+        feature_score=options["feature_score"], max_features=options["max_features"],
+        standardize=options["standardize"], tol=options["tol"],
         max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"],
     )  # fmt: skip

@@ -55,6 +55,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         )
         self.model_ = model
         self.variance_curves_ = [one.curve for one in fits]
+        self.squeeze_ = [one.shortfall(model.provenance["max_features"]) for one in fits]
         duals = [one.dual for one in fits if one.dual is not None]
         self.dual_ = np.vstack(duals) if duals else None
         self.classes_ = _label_array(model.classes)

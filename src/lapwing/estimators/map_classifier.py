@@ -40,6 +40,7 @@ class MAPClassifier(LinearModelClassifier):
     class_weight : None, "balanced", or a mapping of label to factor
     select_features : keep this many features per category before the fit, by feature_score: "bns", "chi2",
         "pearson", "yule"
+    max_features : at most this many features per category, by a stronger prior; why one has fewer stands in squeeze_
     intercept_variance : None for the same prior as the coefficients', a number, or `np.inf`
     standardize : centre and scale every feature, without ever making the matrix dense
     tol : bound on the duality gap, relative to the objective at the solution
@@ -51,6 +52,7 @@ class MAPClassifier(LinearModelClassifier):
     dual_gap_, kkt_, converged_, thresholds_ : one entry per row; classes_; model_ : the `LinearModel`;
     dual_ : the dual point of each row, for `lapwing.certify`; None where they would take over 400 MB;
     variance_curves_ : held-out log-likelihoods per category where variances were compared
+    squeeze_ : with max_features, why a category has fewer; "" where it has as many
 
     Examples
     --------
@@ -79,6 +81,7 @@ class MAPClassifier(LinearModelClassifier):
         class_weight: str | Mapping[Hashable, float] | None = None,
         select_features: int | None = None,
         feature_score: str = "bns",
+        max_features: int | None = None,
         intercept_variance: float | None = None,
         standardize: bool = False,
         tol: float = 1e-4,
@@ -99,6 +102,7 @@ class MAPClassifier(LinearModelClassifier):
         self.class_weight = class_weight
         self.select_features = select_features
         self.feature_score = feature_score
+        self.max_features = max_features
         self.intercept_variance = intercept_variance
         self.standardize = standardize
         self.tol = tol

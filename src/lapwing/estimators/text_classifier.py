@@ -58,6 +58,7 @@ class TextClassifier(LinearModelClassifier):
         class_weight: str | Mapping[Hashable, float] | None = None,
         select_features: int | None = None,
         feature_score: str = "bns",
+        max_features: int | None = None,
         intercept_variance: float | None = None,
         standardize: bool = False,
         tol: float = 1e-4,
@@ -87,6 +88,7 @@ class TextClassifier(LinearModelClassifier):
         self.class_weight = class_weight
         self.select_features = select_features
         self.feature_score = feature_score
+        self.max_features = max_features
         self.intercept_variance = intercept_variance
         self.standardize = standardize
         self.tol = tol

@@ -236,6 +236,7 @@ def _provenance(
         "threshold_data": settings.threshold_data,
         "solver": settings.solver,
         "select_features": settings.select_features,
+        "max_features": settings.max_features,
         "random_state": settings.random_state,
         "tol": settings.tol,
         "date": date,

@@ -15,7 +15,15 @@ from lapwing.model.prior_table import PriorTable
 from lapwing.model.priors import Columns, Jeffreys, Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
-from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, deal_folds
+from lapwing.selection.squeezer import Budget, Squeezed, explain
+from lapwing.selection.variance import (
+    CrossValidation,
+    Validation,
+    VarianceCurve,
+    choose_variance,
+    deal_folds,
+    default_grid,
+)
 from lapwing.solvers import clg, newton, probit_em
 from lapwing.solvers.selected_ridge import select, universal_penalty
 from lapwing.text import Design
@@ -24,7 +32,7 @@ from lapwing.training.targets import Targets, class_weights
 
 _NUMBERS = (
     "intercept", "threshold", "variance", "objective", "gap", "kkt", "kkt_bound", "rounds", "converged", "alpha",
-    "pruned_objective",
+    "pruned_objective", "limit", "beyond",
 )  # fmt: skip
 EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 
@@ -35,6 +43,7 @@ class CategoryFit(Proven):
 
     features, weights   those that are not zero, features rising
     objective … converged   as in `FitResult`: where a ridge solution was pruned, those of the ridge solution
+    limit, beyond       where features are limited: as `kept` and `beyond` of selection/squeezer.py; else NaN
     alpha, pruned_objective   Selected Ridge: its penalty, and the objective at the weights; else NaN
     curve               where the variance was chosen by one
     dual                for those who ask; not kept in a checkpoint
@@ -53,8 +62,14 @@ class CategoryFit(Proven):
     converged: bool
     alpha: float = float("nan")
     pruned_objective: float = float("nan")
+    limit: float = float("nan")
+    beyond: float = float("nan")
     curve: VarianceCurve | None = None
     dual: np.ndarray | None = None
+
+    def shortfall(self, k: int | None) -> str:
+        """Why there are fewer features than the k allowed; "" where there are as many, or any number is allowed."""
+        return "" if k is None else explain(k, len(self.features), self.limit, self.beyond)
 
     def to_bytes(self) -> bytes:
         curve = (
@@ -199,9 +214,19 @@ class Categories:
         if not self.prior.convex:
             variance = float("nan")  # there is none to choose
         alphas = self._alphas(problem)
-        curve = self._curve(row, problem, prior, y, weight, variance, alphas, features)
-        variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
-        result = ready or self._solve(problem, prior, y, weight, variance)
+        curve: VarianceCurve | None
+        squeezed = None
+        if self.settings.max_features is not None:
+            budget = Budget(
+                lambda v: self._solve(problem, prior, y, weight, v), self.settings.max_features,
+                self.told.classes[column],
+            )  # fmt: skip
+            squeezed, curve = self._squeeze(row, budget, problem, prior, y, weight, variance, features)
+            alpha, result = 0.0, budget.results[curve.chosen]
+        else:
+            curve = self._curve(row, problem, prior, y, weight, variance, alphas, features)
+            variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
+            result = ready or self._solve(problem, prior, y, weight, variance)
         result, pruned_objective = self._prune(problem, prior, y, weight, result, alpha)
         threshold = self._threshold(row, problem, prior, y, weight, result, alpha)
         kept = np.flatnonzero(result.weights[:-1])
@@ -212,10 +237,23 @@ class Categories:
             threshold=threshold,
             alpha=alpha if self.pruning else float("nan"),
             pruned_objective=pruned_objective,
+            limit=float("nan") if squeezed is None else squeezed.kept,
+            beyond=float("nan") if squeezed is None else squeezed.beyond,
             curve=curve,
             dual=result.dual if self.keep_duals else None,
             **{f.name: getattr(result, f.name) for f in fields(FitResult) if f.name in _NUMBERS},
         )
+
+    def _squeeze(
+        self, row: int, budget: Budget, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray,
+        variance: float, features: np.ndarray | None,
+    ) -> tuple[Squeezed, VarianceCurve]:  # fmt: skip
+        """The weakest prior within the budget, and the one that held-out documents prefer of those no weaker."""
+        grid = (variance,) if self.given is not None else self.settings.cv.variances or default_grid(prior)
+        squeezed = budget.limit(max(grid))
+        within = {v for v in grid if v < squeezed.variance and budget.kept(v) <= budget.k} | {squeezed.variance}
+        plan = replace(self.settings.cv, variances=tuple(sorted(within)))
+        return squeezed, self._choose(row, problem, prior, y, weight, variance, plan, "cv", [0.0], features)
 
     @property
     def pruning(self) -> bool:
@@ -262,11 +300,18 @@ class Categories:
         alphas: list[float], features: np.ndarray | None,
     ) -> VarianceCurve | None:  # fmt: skip
         """The variance and α that held-out documents prefer; None where none is to be chosen."""
-        settings, plan, method = self.settings, self.settings.cv, str(self.settings.variance)
+        plan, method = self.settings.cv, str(self.settings.variance)
         if method not in ("cv", "auto"):
             if len(alphas) == 1:
                 return None
             plan, method = replace(plan, variances=(variance,)), "cv"
+        return self._choose(row, problem, prior, y, weight, variance, plan, method, alphas, features)
+
+    def _choose(
+        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
+        plan: CrossValidation, method: str, alphas: list[float], features: np.ndarray | None,
+    ) -> VarianceCurve:  # fmt: skip
+        settings = self.settings
         return choose_variance(
             problem, y, weight, prior, plan, method=method, start=variance, seed=self.seeds[row],
             intercept_variance=settings.intercept_variance, tol=settings.tol, max_iter=settings.max_iter,

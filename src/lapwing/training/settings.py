@@ -40,6 +40,8 @@ class TrainSettings:
                         `Utility`, or "expected_f1" (decided anew for every batch)
     threshold_data      tune on the scores of the training documents, or on "cv", held-out ones
     select_features     keep this many features per category before the fit, by `feature_score`
+    max_features        at most this many per category, by a stronger prior: the one that held-out documents prefer of
+                        those that keep no more
     standardize         centre and scale every feature; the weights reported are those of the raw features
     method              "map": the most probable weights; "selected-ridge": those of ridge, pruned (AAGBD11)
     alpha               selected-ridge: its penalty; None for the universal one, "cv" for the best of ALPHAS and that
@@ -59,6 +61,7 @@ class TrainSettings:
     threshold_data: str = "train"
     select_features: int | None = None
     feature_score: str = "bns"
+    max_features: int | None = None
     standardize: bool = False
     method: str = "map"
     alpha: float | str | None = None
@@ -89,6 +92,9 @@ class TrainSettings:
         object.__setattr__(self, "tol", float(self.tol))
         self._check_whole("max_iter", least=1)
         self._check_whole("select_features", least=1, optional=True)
+        self._check_whole("max_features", least=1, optional=True)
+        if self.max_features is not None and not prior.shape.strengths(np.ones(1))[0].any():
+            raise SettingsError(f"max_features needs a prior that leaves features out, got {self.prior!r}")
         self._check_whole("random_state", least=0, optional=True)
         self._check_whole("n_jobs", least=None, optional=True)
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
