@@ -150,3 +150,15 @@ def test_what_has_no_place_in_such_a_file() -> None:
     assert bbr.from_linear(never, numbered=True).threshold == -bbr.EVERYTHING
     with pytest.raises(InputError, match="between 0 and 1"):
         bbr.score_of(1.5)
+
+
+def test_two_classes_are_a_softmax_too(tmp_path: Path) -> None:
+    ours = bbr.to_linear(bbr.read_bbr_model(FOLDER / "laplace_v1.model"), "reference")
+    made = bbr.bmr_from_linear(ours, name="M")
+    bbr.write_bmr_model(made, tmp_path / "m")
+    again = bbr.read_bmr_model(tmp_path / "m")
+    assert again == made
+    X = sp.random(50, 60, density=0.2, random_state=np.random.default_rng(3), format="csr")
+    np.testing.assert_allclose(again.probabilities(IDS, X)[:, [1]], ours.category_proba(X), atol=1e-10)
+    with pytest.raises(InputError, match="a classifier per category"):
+        bbr.bmr_from_linear(text_model(), numbered=True)

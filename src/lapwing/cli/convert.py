@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lapwing.cli._common import ExistingPath, check_output, rows_named
 from lapwing.errors import SettingsError
 
-KINDS = ("lapwing", "bbr", "bmr")
+if TYPE_CHECKING:
+    from lapwing.model import LinearModel
 
 
 @click.command("convert")
 @click.argument("source", type=ExistingPath("a model file", folder=False))
 @click.argument("output")
-@click.option("--to", "to", type=click.Choice(KINDS), help="What to write; a lapwing model becomes a BBR model, "
-              "every other one a lapwing model, unless told.")  # fmt: skip
+@click.option(
+    "--to",
+    type=click.Choice(["lapwing", "bbr", "bmr"]),
+    help="What to write. Unless told, a lapwing model becomes a BBR one, a polytomous one a BMR one, and theirs ours.",
+)
 @click.option("--category", help="Of a model with several categories, the one for a BBR file.")
-@click.option("--features", help="Give features that are words numbers, and write those to this file.")
+@click.option(
+    "--features", help="Give features, and for BMR classes, that are words numbers; write those to this file."
+)
 @click.option("--modelname", default="", help="A name to keep in a BBR or BMR file.")
 def command(
     source: str, output: str, to: str | None, category: str | None, features: str | None, modelname: str
@@ -28,27 +35,44 @@ def command(
     BBR and BMR files hold weights of numbered features and nothing of how texts become numbers: documents for
     them must be weighted as the model's own were.
     """
-    from lapwing.model import load, save
-    from lapwing.model.bbr import feature_ids, from_linear, kind_of, read_bbr_model, to_linear, write_bbr_model
+    from lapwing.model import bbr, save
 
     check_output(output, source)
-    kind = kind_of(source) or "lapwing"
-    to = to or ("bbr" if kind == "lapwing" else "lapwing")
-    if kind == "bbr":
-        model = to_linear(read_bbr_model(source), Path(source).name)
-    else:
-        model = load(source)
+    kind = bbr.kind_of(source) or "lapwing"
+    model = _load(source, kind)
+    to = to or ("lapwing" if kind != "lapwing" else "bmr" if model.link == "softmax" else "bbr")
+    numbered = features is not None
     if to == "lapwing":
         save(model, output)
+    elif to == "bmr":
+        bbr.write_bmr_model(bbr.bmr_from_linear(model, name=modelname, numbered=numbered), output)
     else:
         rows = rows_named(model, [category] if category is not None else [])
         if len(rows) > 1:
             raise SettingsError(f"a BBR file holds one category, and the model has {len(rows)}; choose with --category")
-        ids = feature_ids(model, numbered=features is not None)
-        write_bbr_model(from_linear(model, rows[0], name=modelname, numbered=features is not None), output)
-        if features is not None:
-            from lapwing.model.file import write_beside
-
-            lines = "".join(f"{i}\t{name}\n" for i, name in zip(ids, model.feature_names, strict=True))
-            write_beside(Path(features), lines.encode())
+        bbr.write_bbr_model(bbr.from_linear(model, rows[0], name=modelname, numbered=numbered), output)
+    if features is not None:
+        _write_numbers(model, features, to)
     click.echo(f"wrote {output}: {to} model from {kind}")
+
+
+def _load(source: str, kind: str) -> LinearModel:
+    from lapwing.model import bbr, load
+
+    if kind == "bbr":
+        return bbr.to_linear(bbr.read_bbr_model(source), Path(source).name)
+    if kind == "bmr":
+        return bbr.bmr_to_linear(bbr.read_bmr_model(source), Path(source).name)
+    return load(source)
+
+
+def _write_numbers(model: LinearModel, path: str, to: str) -> None:
+    """Lines of number and name; classes, where they have numbers too, after the word class."""
+    from lapwing.model import bbr
+    from lapwing.model.file import write_beside
+
+    lines = [f"{i}\t{name}\n" for i, name in zip(bbr.feature_ids(model, True), model.feature_names, strict=True)]
+    if to == "bmr":
+        pairs = zip(bbr.class_ids(model, True), model.classes, strict=True)
+        lines += [f"class\t{i}\t{label}\n" for i, label in pairs]
+    write_beside(Path(path), "".join(lines).encode())

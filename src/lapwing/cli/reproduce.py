@@ -86,6 +86,69 @@ def glm07(
         _print(made, folder)
 
 
+@command.command("fewlabel")
+@click.option("--data", required=True, multiple=True, type=ExistingPath("a corpus (a file, folder or archive)"),
+              help="A corpus with a training and a test part; may be given several times.")  # fmt: skip
+@click.option("-o", "--output", default="fewlabel", show_default=True, help="The folder to write to.")
+@click.option("--words", type=ExistingPath("words for categories", folder=False),
+              help="Descriptions in place of the collection's own: a category, a tab, words.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Repetitions of every size.")
+@click.option("--most", type=click.IntRange(min=1), default=100, show_default=True, help="The largest size.")
+@click.option("--prior", type=click.Choice(["laplace", "gaussian"]), default="laplace", show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+@click.option("--jobs", type=int, callback=_jobs, default=-1,
+              help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
+@reading_options
+@json_option
+def fewlabel(
+    data: tuple[str, ...],
+    output: str,
+    reading: dict[str, Any],
+    words: str | None,
+    draws: int,
+    most: int,
+    prior: str,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Learning curves from 1 to 100 positive documents, with and without words named in advance.
+
+    The words are the categories' names, and what the collection says of them: Reuters-21578's own notes, and
+    Usenet's lines for the 20 Newsgroups. Writes results.json and few-labels.png.
+    """
+    folder = _checked_folder(output)
+    from lapwing.experiments.fewlabel import SIZES, descriptions, learning_curves, table_of, write
+    from lapwing.experiments.fewlabel.output import HEAD
+    from lapwing.experiments.glm07.figures import check_matplotlib
+    from lapwing.model.prior_files import read_words
+    from lapwing.training import TrainSettings
+
+    check_matplotlib()
+    every = []
+    with progress_bar(quiet=as_json) as progress:
+        for path in data:
+            corpus = read_documents(_archive_in(path), reading, progress)
+            announce_compiling()
+            told: dict[Any, str] = descriptions(corpus.categories(), _archive_in(path))
+            if words is not None:
+                told = {row.category: row.feature for row in read_words(words).rows}
+            every.append(learning_curves(
+                corpus, told, sizes=[n for n in SIZES if n <= most], draws=draws,
+                settings=TrainSettings(prior=prior), seed=seed, n_jobs=jobs, progress=progress,
+            ))  # fmt: skip
+        write(every, folder)
+    if as_json:
+        print_json([curves.to_dict() for curves in every])
+        return
+    for curves in every:
+        grid = table(*HEAD)
+        for row in table_of(curves):
+            grid.add_row(*row)
+        show(f"{curves.corpus}: macro F1 over {len(curves.categories)} categories", "", grid, "")
+    click.echo(f"wrote results.json and few-labels.png in {quote(str(folder))}")
+
+
 def _checked_folder(output: str) -> Path:
     """Before the work, not after."""
     folder = Path(output)

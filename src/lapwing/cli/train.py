@@ -140,7 +140,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option(
     "--max-features",
     type=click.IntRange(min=1),
-    help="At most so many features per category, by a stronger prior.",
+    help="At most so many features per category, chosen by a prior as strong as that takes.",
 )
 @click.option("--standardize", is_flag=True, help="Centre and scale every feature.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")

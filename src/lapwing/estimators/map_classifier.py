@@ -40,7 +40,8 @@ class MAPClassifier(LinearModelClassifier):
     class_weight : None, "balanced", or a mapping of label to factor
     select_features : keep this many features per category before the fit, by feature_score: "bns", "chi2",
         "pearson", "yule"
-    max_features : at most this many features per category, by a stronger prior; why one has fewer stands in squeeze_
+    max_features : at most this many features per category, chosen by a prior as strong as that takes, and
+        fitted anew with a variance by cross-validation; why one has fewer stands in squeeze_
     intercept_variance : None for the same prior as the coefficients', a number, or `np.inf`
     standardize : centre and scale every feature, without ever making the matrix dense
     tol : bound on the duality gap, relative to the objective at the solution

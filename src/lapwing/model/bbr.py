@@ -346,11 +346,7 @@ def write_bmr_model(model: BmrModel, path: str | os.PathLike[str]) -> None:
 
 def to_linear(model: BbrModel, source: str) -> LinearModel:
     """Two exclusive classes, "-1" and "1". Ours says yes above the threshold, BBR's from it on."""
-    if model.cosine:
-        raise InputError(
-            f"{source}: the model divides documents by their norms (cosineNormalize 1), which a model of vectors "
-            "does not; `lapwing bbr classify` does"
-        )
+    _check_norm(model.cosine, source)
     names = [str(i) for i in model.features]
     weights = np.array([[model.weights.get(i, 0.0) for i in model.features]]).reshape(1, -1)
     return LinearModel(
@@ -362,8 +358,18 @@ def to_linear(model: BbrModel, source: str) -> LinearModel:
     )  # fmt: skip
 
 
+def _check_norm(cosine: bool, source: str) -> None:
+    if cosine:
+        raise InputError(
+            f"{source}: the model divides documents by their norms (cosineNormalize 1), which a model of vectors "
+            "does not; `lapwing bbr classify` does"
+        )
+
+
 def from_linear(model: LinearModel, row: int = 0, *, name: str = "", numbered: bool = False) -> BbrModel:
     """The category of one row; `numbered` gives features that are words the numbers 1, 2, … in their order."""
+    if model.link == "softmax":
+        raise InputError("the model is one softmax over all classes, and BBR's are for one category; convert it to BMR")
     ids = feature_ids(model, numbered)
     start, end = model.weights.indptr[row : row + 2]
     columns, values = model.weights.indices[start:end].tolist(), model.weights.data[start:end].tolist()
@@ -381,6 +387,51 @@ def from_linear(model: LinearModel, row: int = 0, *, name: str = "", numbered: b
         threshold,
         name=name,
         link=model.link,
+    )
+
+
+def bmr_to_linear(model: BmrModel, source: str) -> LinearModel:
+    """Exclusive classes under a softmax."""
+    _check_norm(model.cosine, source)
+    weights = np.array([[row.get(i, 0.0) for i in model.features] for row in model.weights])
+    rows = len(model.classes)
+    return LinearModel(
+        link="softmax", classes=model.classes, exclusive=True, weights=sp.csr_matrix(weights.reshape(rows, -1)),
+        intercepts=np.array(model.intercepts), thresholds=np.zeros(rows),
+        feature_names=[str(i) for i in model.features], weighting=None, fits=unknown_fits(rows),
+        provenance={"corpus": source, "source": {"format": "bmr"}, "modelname": model.name},
+    )  # fmt: skip
+
+
+def bmr_from_linear(model: LinearModel, *, name: str = "", numbered: bool = False) -> BmrModel:
+    """Of a softmax, or of two classes, whose scores are those of the second and 0."""
+    if model.link != "softmax" and not (model.link == "logit" and model.exclusive and len(model.classes) == 2):
+        raise InputError(
+            "BMR's models are one softmax over exclusive classes, and this one has a classifier per category; "
+            "train it with --multi-class multinomial"
+        )
+    ids = feature_ids(model, numbered)
+    rows = [
+        {ids[j]: b for j, b in zip(row.indices.tolist(), row.data.tolist(), strict=True) if b != 0.0}
+        for row in model.weights
+    ]
+    of_first: list[dict[int, float]] = [{}] if len(rows) < len(model.classes) else []
+    return BmrModel(
+        tuple(class_ids(model, numbered)), tuple(sorted(ids)), tuple(of_first + rows),
+        (*([0.0] * len(of_first)), *model.intercepts.tolist()), name=name,
+    )  # fmt: skip
+
+
+def class_ids(model: LinearModel, numbered: bool) -> list[str]:
+    """A whole number for every class: BMR has no other names. Numbered ones begin at 1."""
+    names = [str(label) for label in model.classes]
+    if all(name.removeprefix("-").isdecimal() for name in names):
+        return names
+    if numbered:
+        return [str(k) for k in range(1, len(names) + 1)]
+    raise InputError(
+        "BMR knows classes by numbers, and these have names; with --features FILE they are numbered, and their "
+        "numbers written there"
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lapwing.errors import PriorError
-from lapwing.model.prior_table import INTERCEPT, OTHERS, PriorTable, Row, from_words, row
+from lapwing.model.prior_table import INTERCEPT, MODE, OTHERS, PriorTable, Row, from_words, row
 from lapwing.model.priors import Laplace, Prior, as_prior
 
 COLUMNS = ("feature", "mode", "variance", "sign", "category")
@@ -58,7 +58,7 @@ def _check_header(order: tuple[str, ...], where: str) -> None:
 def read_words(
     path: str | os.PathLike[str],
     *,
-    mode: float = 1.0,
+    mode: float = MODE,
     variance: object = "1x",
     sign: object = 0,
     base: str | Prior = "laplace",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -28,6 +29,7 @@ from lapwing.text import TextSettings, count_terms, tokenize
 INTERCEPT = "(intercept)"
 OTHERS = "*"  # every feature that has no row of its own
 NO_ROOM = 1e-8  # a standard deviation of less than this times the mode fixes the coefficient
+MODE = 20.0  # of words named in advance
 SIGNS = {
     0: ("", "0", "free", "none"),
     1: ("+", "1", "+1", ">=0", ">= 0", "≥0", "≥ 0", "positive"),
@@ -44,7 +46,8 @@ class Row:
     category        the category it is for; None for all
     variance, unit  absolute (unit ""), a multiple of the global variance ("x"), or of it and IDF² ("idf")
     lower, upper    bounds of the coefficient
-    phrase          `feature` is running text, and the row is for each of its terms
+    phrase          `feature` is running text, and the row is for each of its terms; of several categories that name
+                    a term each has its share of the mode
     where           where it was read, for messages
     """
 
@@ -201,12 +204,13 @@ class PriorTable(Prior):
         """Features as the text stage spells them, phrases taken apart; None for a model of vectors."""
         plain = [r for r in self.rows if r.feature not in (INTERCEPT, OTHERS)]
         found = dict(zip(map(id, plain), _terms(plain, text), strict=True))
+        named = Counter(term for _, term in {(r.category, t) for r in plain if r.phrase for t in found[id(r)]})
         rows: list[Row] = []
         for r in self.rows:
             if id(r) not in found:
                 rows.append(r)
             elif r.phrase:
-                rows += [replace(r, feature=term, phrase=False) for term in found[id(r)]]
+                rows += [replace(r, feature=t, mode=r.mode / named[t], phrase=False) for t in found[id(r)]]
             elif len(found[id(r)]) == 1:
                 rows.append(replace(r, feature=found[id(r)][0]))
             else:
@@ -386,7 +390,7 @@ def _no_term(feature: str, terms: list[str], text: TextSettings | None) -> str:
 def from_words(
     words: Mapping[Hashable, str | Iterable[str]],
     *,
-    mode: float = 1.0,
+    mode: float = MODE,
     variance: object = "1x",
     sign: object = 0,
     base: str | Prior = "laplace",
@@ -394,7 +398,11 @@ def from_words(
 ) -> PriorTable:
     """These words speak for this category: the prior of each of them has this mode, variance and sign.
 
-    Words are lists, or running text such as a description, from which stop words are left out.
+    Words are lists, or running text such as a description, from which stop words are left out. A word that is
+    named for several categories tells less: its mode is shared between them.
+
+    The default mode suits documents of norm 1, as the text stage makes them, where a telling word has a value of
+    0.1 to 0.3: one of them then moves the log-odds by 2 to 6.
 
     >>> table = from_words({"grain": ["wheat", "corn"], "crude": "oil, petroleum and its products"})
     >>> [str(row.feature) for row in table.rows]

@@ -1,4 +1,8 @@
-"""At most k features per category (GLM07 section 7): the weakest prior that leaves no more, and what lies beyond it.
+"""At most k features per category (GLM07 section 7): those of the weakest prior that keeps no more.
+
+So strong a prior also draws what it keeps towards zero, and a category would seldom be assigned. It serves to choose
+the features; the weights are those of a fit to these alone, its variance chosen by cross-validation among that one
+and weaker ones, which seldom let go of any.
 
 The number of features a sparse prior keeps falls as its variance does, by and large. Where it passes k is found by
 halving on the scale of log v. Whether k itself is met depends on the path: words that stand in the same documents
@@ -69,7 +73,7 @@ def explain(k: int, kept: int, limit: float, beyond: float) -> str:
     if kept == k or math.isnan(limit):
         return ""
     if kept < limit:
-        return f"{kept} of {k}: held-out documents prefer a stronger prior than the {limit:.0f} features allowed need"
+        return f"{kept} of {k}: of the {limit:.0f} chosen, the fit to them alone leaves some out"
     if math.isnan(beyond):
         return f"{kept} of {k}: the weakest prior tried has no more"
     return f"{kept} of {k}: the next weaker prior has {beyond:.0f}"

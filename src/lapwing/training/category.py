@@ -17,7 +17,6 @@ from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.squeezer import Budget, Squeezed, explain
 from lapwing.selection.variance import (
-    CrossValidation,
     Validation,
     VarianceCurve,
     choose_variance,
@@ -201,32 +200,22 @@ class Categories:
         column = self.told.fitted[row]
         y, weight = self._signs(row)
         features = self._features(y, weight)
-        if features is None:
-            columns, problem, default = self.columns, self.problem, self.norm_variance
-        else:
-            columns = self.columns.take(features)
-            problem = self._problem(columns.matrix, None if self.kinds is None else self.kinds[features])
-            default = self._default_variance(columns.matrix)
+        columns, problem, default = self._part(features)
+        prior = self._bound(columns, column)
+        squeezed = None
+        if self.settings.max_features is not None:
+            squeezed, support = self._squeeze(column, problem, prior, y, weight)
+            features = support if features is None else features[support]
+            columns, problem, default = self._part(features)
+            prior = self._bound(columns, column)
         variance = default if self.given is None else float(self.given[row])
-        opposite = self.told.classes[0] if len(self.told.fitted) < len(self.told.classes) else None
-        prior = self.prior.bind(columns, self.told.classes[column], opposite)
         self._check_flat(column, columns, prior, y, weight, variance)
         if not self.prior.convex:
             variance = float("nan")  # there is none to choose
         alphas = self._alphas(problem)
-        curve: VarianceCurve | None
-        squeezed = None
-        if self.settings.max_features is not None:
-            budget = Budget(
-                lambda v: self._solve(problem, prior, y, weight, v), self.settings.max_features,
-                self.told.classes[column],
-            )  # fmt: skip
-            squeezed, curve = self._squeeze(row, budget, problem, prior, y, weight, variance, features)
-            alpha, result = 0.0, budget.results[curve.chosen]
-        else:
-            curve = self._curve(row, problem, prior, y, weight, variance, alphas, features)
-            variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
-            result = ready or self._solve(problem, prior, y, weight, variance)
+        curve = self._curve(row, problem, prior, y, weight, variance, alphas, features, squeezed)
+        variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
+        result = ready or self._solve(problem, prior, y, weight, variance)
         result, pruned_objective = self._prune(problem, prior, y, weight, result, alpha)
         threshold = self._threshold(row, problem, prior, y, weight, result, alpha)
         kept = np.flatnonzero(result.weights[:-1])
@@ -244,16 +233,26 @@ class Categories:
             **{f.name: getattr(result, f.name) for f in fields(FitResult) if f.name in _NUMBERS},
         )
 
+    def _part(self, features: np.ndarray | None) -> tuple[Columns, newton.Problem, float]:
+        """These columns, the problem over them, and the variance by their norms; None for all."""
+        if features is None:
+            return self.columns, self.problem, self.norm_variance
+        columns = self.columns.take(features)
+        problem = self._problem(columns.matrix, None if self.kinds is None else self.kinds[features])
+        return columns, problem, self._default_variance(columns.matrix)
+
+    def _bound(self, columns: Columns, column: int) -> Prior:
+        opposite = self.told.classes[0] if len(self.told.fitted) < len(self.told.classes) else None
+        return self.prior.bind(columns, self.told.classes[column], opposite)
+
     def _squeeze(
-        self, row: int, budget: Budget, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray,
-        variance: float, features: np.ndarray | None,
-    ) -> tuple[Squeezed, VarianceCurve]:  # fmt: skip
-        """The weakest prior within the budget, and the one that held-out documents prefer of those no weaker."""
-        grid = (variance,) if self.given is not None else self.settings.cv.variances or default_grid(prior)
-        squeezed = budget.limit(max(grid))
-        within = {v for v in grid if v < squeezed.variance and budget.kept(v) <= budget.k} | {squeezed.variance}
-        plan = replace(self.settings.cv, variances=tuple(sorted(within)))
-        return squeezed, self._choose(row, problem, prior, y, weight, variance, plan, "cv", [0.0], features)
+        self, column: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[Squeezed, np.ndarray]:
+        """The weakest prior within the budget of features, and the columns it keeps."""
+        k = self.settings.max_features or 0
+        budget = Budget(lambda v: self._solve(problem, prior, y, weight, v), k, self.told.classes[column])
+        found = budget.limit(max(self.settings.cv.variances or default_grid(prior)))
+        return found, np.flatnonzero(budget.results[found.variance].weights[:-1])
 
     @property
     def pruning(self) -> bool:
@@ -297,21 +296,17 @@ class Categories:
 
     def _curve(
         self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
-        alphas: list[float], features: np.ndarray | None,
+        alphas: list[float], features: np.ndarray | None, squeezed: Squeezed | None,
     ) -> VarianceCurve | None:  # fmt: skip
         """The variance and α that held-out documents prefer; None where none is to be chosen."""
-        plan, method = self.settings.cv, str(self.settings.variance)
+        settings, plan, method = self.settings, self.settings.cv, str(self.settings.variance)
+        if squeezed is not None and self.given is None:  # no stronger a prior than the one that chose the features
+            grid = {v for v in plan.variances or default_grid(prior) if v > squeezed.variance}
+            plan, method = replace(plan, variances=(squeezed.variance, *grid)), "cv"
         if method not in ("cv", "auto"):
             if len(alphas) == 1:
                 return None
             plan, method = replace(plan, variances=(variance,)), "cv"
-        return self._choose(row, problem, prior, y, weight, variance, plan, method, alphas, features)
-
-    def _choose(
-        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
-        plan: CrossValidation, method: str, alphas: list[float], features: np.ndarray | None,
-    ) -> VarianceCurve:  # fmt: skip
-        settings = self.settings
         return choose_variance(
             problem, y, weight, prior, plan, method=method, start=variance, seed=self.seeds[row],
             intercept_variance=settings.intercept_variance, tol=settings.tol, max_iter=settings.max_iter,

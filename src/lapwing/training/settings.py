@@ -40,8 +40,8 @@ class TrainSettings:
                         `Utility`, or "expected_f1" (decided anew for every batch)
     threshold_data      tune on the scores of the training documents, or on "cv", held-out ones
     select_features     keep this many features per category before the fit, by `feature_score`
-    max_features        at most this many per category, by a stronger prior: the one that held-out documents prefer of
-                        those that keep no more
+    max_features        at most this many per category: those of the weakest prior that keeps no more, fitted anew with
+                        a variance that cross-validation chooses of those no stronger, unless it is given
     standardize         centre and scale every feature; the weights reported are those of the raw features
     method              "map": the most probable weights; "selected-ridge": those of ridge, pruned (AAGBD11)
     alpha               selected-ridge: its penalty; None for the universal one, "cv" for the best of ALPHAS and that
