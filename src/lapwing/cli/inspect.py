@@ -61,7 +61,7 @@ def _record(model: LinearModel, row: int, limit: int | None) -> Record:
         "positives": int(fits.positives[row]),
         "features": int(model.n_kept[row]),
         "intercept": float(model.intercepts[row]),
-        "threshold": float(model.probability(model.thresholds)[row]),
+        "threshold": float(model.threshold_probabilities[row]),
         "variance": float(fits.variance[row]),
         "objective": float(fits.objective[row]),
         "gap": float(fits.gap[row]),
@@ -75,7 +75,7 @@ def _about(model: LinearModel) -> list[RenderableType]:
     made = model.provenance
     if not model.exclusive:
         kind = f"{len(model.classes)} categories, any number per document"
-    elif len(model.classes) == 2:
+    elif len(model.categories) == 1:
         kind = f"two exclusive classes, {model.classes[0]} and {model.classes[1]}; weights speak for the second"
     else:
         kind = f"{len(model.classes)} exclusive classes"

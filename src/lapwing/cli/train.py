@@ -94,6 +94,9 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     "sign [category]): one, the other, or both by giving it twice.  [default: laplace]",
 )
 @click.option("--prior-words", help="A file of words that speak for categories: a category, a tab, words.")
+@click.option("--multi-class", type=click.Choice(["ovr", "multinomial"]), default="ovr", show_default=True,
+              help="A model for each category, or one over all exclusive classes.")  # fmt: skip
+@click.option("--reference-class", help="multinomial: the class whose coefficients are all 0.")
 @click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True)
 @click.option("--alpha", help="selected-ridge: its penalty, a number or cv  [default: the universal penalty]")
 @click.option(
@@ -286,6 +289,7 @@ def _settings(options: dict[str, Any]) -> Any:
     return TrainSettings(
         text=text, method=options["method"], hessian=options["hessian"],
         alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
+        multi_class=options["multi_class"], reference_class=options["reference_class"],
         prior=_prior(options["prior"], options["prior_words"]), link=options["link"],
         variance=_number_or_name(options["variance"]), cv=plan,
         intercept_variance=options["intercept_variance"], solver=options["solver"],

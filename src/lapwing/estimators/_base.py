@@ -67,7 +67,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         self.kkt_ = model.fits.kkt
         self.converged_ = model.fits.converged
         self.n_iter_ = model.fits.rounds
-        self.thresholds_ = model.probability(model.thresholds)
+        self.thresholds_ = model.threshold_probabilities
         self.sparsity_ = model.sparsity
         return fits
 
@@ -78,7 +78,9 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         """Linear scores: (n,) for two exclusive classes, else (n, classes)."""
         check_is_fitted(self)
         scores = self.model_.scores(self._inputs(X))
-        return scores[:, 0] if self.model_.exclusive and len(self.classes_) == 2 else scores
+        if not self.model_.exclusive or len(self.classes_) > 2:
+            return scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
     def category_proba(self, X: Any) -> np.ndarray:
         """(n, rows of coef_): the probability of each category on its own."""

@@ -27,6 +27,9 @@ class MAPClassifier(LinearModelClassifier):
         claim of optimality: see `lapwing.priors.Jeffreys`), or an object of `lapwing.priors`; with
         `lapwing.priors.PriorTable` features, by name or number of column, have modes, variances and signs of their own
     link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score)
+    multi_class : "ovr", a model for each category, or "multinomial", one over all of them with a softmax, for exclusive
+        classes: objective_, dual_gap_, kkt_ and converged_ are then those of the whole, the same for every row
+    reference_class : multinomial: the class whose coefficients are all 0
     variance : "norm" (from the data, GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a
         number, or one number per category
     cv_variances, cv_folds, cv_runs, one_se : how "cv" and "auto" compare variances; GLM07's grid, 10 folds of
@@ -71,6 +74,8 @@ class MAPClassifier(LinearModelClassifier):
         prior: str | Prior = "laplace",
         *,
         link: str = "logit",
+        multi_class: str = "ovr",
+        reference_class: Hashable | None = None,
         variance: str | float | Sequence[float] = "norm",
         cv_variances: Sequence[float] | None = None,
         cv_folds: int = 10,
@@ -92,6 +97,8 @@ class MAPClassifier(LinearModelClassifier):
     ) -> None:
         self.prior = prior
         self.link = link
+        self.multi_class = multi_class
+        self.reference_class = reference_class
         self.variance = variance
         self.cv_variances = cv_variances
         self.cv_folds = cv_folds

@@ -47,6 +47,8 @@ class TextClassifier(LinearModelClassifier):
         min_df: int = 1,
         prior: str | Prior = "laplace",
         link: str = "logit",
+        multi_class: str = "ovr",
+        reference_class: Hashable | None = None,
         variance: str | float | Sequence[float] = "norm",
         cv_variances: Sequence[float] | None = None,
         cv_folds: int = 10,
@@ -77,6 +79,8 @@ class TextClassifier(LinearModelClassifier):
         self.min_df = min_df
         self.prior = prior
         self.link = link
+        self.multi_class = multi_class
+        self.reference_class = reference_class
         self.variance = variance
         self.cv_variances = cv_variances
         self.cv_folds = cv_folds

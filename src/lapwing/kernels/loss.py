@@ -127,6 +127,20 @@ def primal_objective(margin, weight, link, beta, mode, l1, l2):
 
 
 @kernel
+def penalty_conjugate(z, mode, l1, l2, lower, upper):
+    """sup_b [ z b - l1|b-m| - l2(b-m)²/2 ] over lower ≤ b ≤ upper, z feasible but for rounding."""
+    if l2 > 0.0:
+        best = argmin(mode, -z, 0.0, mode, l1, l2, lower, upper)
+    elif abs(z) <= l1:
+        best = min(max(mode, lower), upper)
+    else:
+        best = upper if z > 0.0 else lower
+        if np.isinf(best):  # outside by rounding only
+            best = mode
+    return z * best - penalty_at(best, mode, l1, l2)
+
+
+@kernel
 def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
     """D(s·θ) of model/objective.py, z = Σ_i c_i θ_i y_i x_i."""
     dual = 0.0
@@ -134,16 +148,7 @@ def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
         if weight[i] > 0.0:
             dual -= weight[i] * conjugate(scale * theta[i], link)
     for j in range(z.size):
-        zj = scale * z[j]
-        if l2[j] > 0.0:
-            best = argmin(mode[j], -zj, 0.0, mode[j], l1[j], l2[j], lower[j], upper[j])
-        elif abs(zj) <= l1[j]:
-            best = min(max(mode[j], lower[j]), upper[j])
-        else:
-            best = upper[j] if zj > 0.0 else lower[j]
-            if np.isinf(best):  # outside by rounding only
-                best = mode[j]
-        dual -= zj * best - penalty_at(best, mode[j], l1[j], l2[j])
+        dual -= penalty_conjugate(scale * z[j], mode[j], l1[j], l2[j], lower[j], upper[j])
     return dual
 
 

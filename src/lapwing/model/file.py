@@ -26,8 +26,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
-from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.model.links import LINKS
+from lapwing.model.linear import FitSummary, LinearModel, row_count
+from lapwing.model.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
 
 SCHEMA = 1
@@ -234,9 +234,9 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         _need(tensors[name].dtype == dtype and tensors[name].ndim == 1, f"{name} has the wrong type or shape")
     classes = _labels(header["classes"])
     _need(isinstance(header["exclusive"], bool), "exclusive is not true or false")
-    _need(header["link"] in LINKS, f"unknown link {header['link']!r}")
+    _need(header["link"] in MODEL_LINKS, f"unknown link {header['link']!r}")
     _need(isinstance(header["provenance"], dict), "the provenance is not an object")
-    rows = 1 if header["exclusive"] and len(classes) == 2 else len(classes)
+    rows = row_count(header["link"], len(classes), header["exclusive"])
     names = _names(tensors["terms"], tensors["terms_ptr"])
     weighting = _weighting(header, tensors, names) if is_text else None
     features = names if weighting is None else weighting.feature_names

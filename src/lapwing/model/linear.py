@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
-from lapwing.model.links import LINKS
+from lapwing.model.links import LINKS, MODEL_LINKS, softmax
 from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
@@ -34,10 +34,16 @@ class FitSummary:
     positives: np.ndarray  # training documents in the category
 
 
+def row_count(link: str, n_classes: int, exclusive: bool) -> int:
+    """Two exclusive classes share one row, unless each has its own part in a softmax."""
+    return 1 if exclusive and n_classes == 2 and link != "softmax" else n_classes
+
+
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """Sparse linear scores with a link, for one or many categories.
 
+    link        "logit" or "probit": a probability for every score by itself; "softmax": one over all of them
     classes     every label; where two exclusive classes share one row it is that of classes[1]
     exclusive   a document is in exactly one class
     weights     (rows, d) CSR
@@ -61,14 +67,16 @@ class LinearModel:
     decision: str = "threshold"
 
     def __post_init__(self) -> None:
-        rows = 1 if self.exclusive and len(self.classes) == 2 else len(self.classes)
+        rows = row_count(self.link, len(self.classes), self.exclusive)
         if self.exclusive and len(self.classes) < 2:
             raise InputError(f"expected two or more exclusive classes, got {len(self.classes)}")
         if self.decision not in DECISIONS:
             raise InputError(f"decision must be one of {', '.join(DECISIONS)}, got {self.decision!r}")
-        if self.link not in LINKS or self.weights.shape != (rows, len(self.feature_names)):
+        if self.link == "softmax" and not self.exclusive:
+            raise InputError("a softmax is over classes of which a document has one; got label sets")
+        if self.link not in MODEL_LINKS or self.weights.shape != (rows, len(self.feature_names)):
             raise InputError(
-                f"expected a link of {sorted(LINKS)} and weights of {(rows, len(self.feature_names))}, "
+                f"expected a link of {sorted(MODEL_LINKS)} and weights of {(rows, len(self.feature_names))}, "
                 f"got {self.link!r} and {self.weights.shape}"
             )
         if self.intercepts.shape != (rows,) or self.thresholds.shape != (rows,):
@@ -77,7 +85,7 @@ class LinearModel:
     @property
     def categories(self) -> tuple[Hashable, ...]:
         """The label of every row."""
-        return self.classes[1:] if self.exclusive and len(self.classes) == 2 else self.classes
+        return self.classes[-len(self.intercepts) :]
 
     @cached_property
     def n_kept(self) -> np.ndarray:
@@ -150,11 +158,16 @@ class LinearModel:
             yield self.scores(matrix[start : start + size])
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
-        """The link: scores to probabilities, each on its own."""
-        return LINKS[self.link].probability(scores)
+        """The link: (n, rows) scores to probabilities, each on its own or all together."""
+        return softmax(scores) if self.link == "softmax" else LINKS[self.link].probability(scores)
+
+    @property
+    def threshold_probabilities(self) -> np.ndarray:
+        """Thresholds as probabilities; under a softmax, where the largest score decides, ½, or 1 for never."""
+        return LINKS["logit" if self.link == "softmax" else self.link].probability(self.thresholds)
 
     def category_proba(self, documents: Any, *, method: str = "auto") -> np.ndarray:
-        """(n, rows) probability of each category on its own."""
+        """(n, rows) probability of each category on its own; under a softmax rows add up to 1."""
         return self.probability(self.scores(documents, method=method))
 
     def predict_proba(self, documents: Any) -> np.ndarray:
@@ -167,7 +180,7 @@ class LinearModel:
         return np.hstack([1.0 - proba, proba]) if proba.shape[1] < len(self.classes) else proba
 
     def class_proba(self, proba: np.ndarray) -> np.ndarray:
-        if not self.exclusive:
+        if not self.exclusive or self.link == "softmax":
             return proba
         if proba.shape[1] == 1:
             return np.hstack([1.0 - proba, proba])

@@ -8,7 +8,8 @@ A link is a distribution function F with F(-s) = 1 - F(s):
     logit   1/(1+e^-s)    ln(1+e^-r)    1/(1+e^r)      [0, 1]      θ ln θ + (1-θ) ln(1-θ)
     probit  Φ(s)          -ln Φ(r)      φ(r)/Φ(r)      [0, ∞)      where φ(r)/Φ(r) = θ
 
-To add one: its functions and its code here, and the same in kernels/loss.py.
+To add one: its functions and its code here, and the same in kernels/loss.py. Polytomous models have all their
+scores in one probability, p_k = e^{s_k} / Σ_l e^{s_l}: `softmax`, which is no link of one margin.
 """
 
 from __future__ import annotations
@@ -104,6 +105,21 @@ LINKS = {
     "logit": Link(0, sigmoid, _logit, log_loss, lambda margin: sigmoid(-margin), 1.0, _entropy),
     "probit": Link(1, _normal, _normal_quantile, _probit_loss, _probit_theta, np.inf, _probit_conjugate),
 }
+
+
+MODEL_LINKS = (*LINKS, "softmax")  # what a model can have
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """e^{s_k} / Σ_l e^{s_l} over the last axis, without overflow."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def log_sum_exp(scores: np.ndarray) -> np.ndarray:
+    """ln Σ_k e^{s_k} over the last axis, without overflow."""
+    top = scores.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)))
 
 
 def as_link(name: str) -> Link:

@@ -20,6 +20,14 @@ z = Σ_i c_i θ_i y_i x_i
     D(θ) = -Σ_i c_i loss*(θ_i) - Σ_j sup_b [ z_j b - penalty_j(b) ]   ≤ P(β) for every β,
 
 so P(β) - D(θ) bounds how far β is from the optimum.
+
+Polytomous models have K rows of coefficients and of each part of the prior, y (n,) class numbers 0 … K-1, scores
+s_ik = x_i·β_k + β_kd, and
+
+    P(β) = Σ_i c_i [ ln Σ_k e^{s_ik} - s_i,y_i ] + Σ_k Σ_j penalty_kj(β_kj)
+    D(θ) = -Σ_i c_i Σ_k θ_ik ln θ_ik - Σ_k Σ_j sup_b [ z_kj b - penalty_kj(b) ],   z_k = Σ_i c_i (1[y_i=k] - θ_ik) x_i
+
+for every θ (K, n) with Σ_k θ_ik = 1, θ ≥ 0; at the optimum θ_ik = e^{s_ik} / Σ_l e^{s_il}.
 """
 
 from __future__ import annotations
@@ -31,7 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.model.links import as_link
+from lapwing.model.links import as_link, log_sum_exp, softmax
 
 
 class PriorArrays(NamedTuple):
@@ -138,7 +146,10 @@ def certify(
     """Recompute objective, duality gap and KKT violation of `weights` in plain NumPy.
 
     `dual` is θ; without it θ is taken from the margins. Either is scaled down until it is feasible.
+    Weights with two axes are those of a polytomous model: y then holds class numbers.
     """
+    if np.ndim(weights) == 2:
+        return _certify_polytomous(X, y, prior, weights, dual, sample_weight)
     form = as_link(link)
     n, size = X.shape[0], X.shape[1] + 1
     y, weights = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
@@ -166,6 +177,55 @@ def certify(
         # A hair less than the scale: rounding must not leave a coordinate outside.
         shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
         dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta)) - np.sum(_conjugate(prior, shrunk * z)))
+        gap = max(objective - dual_objective, 0.0)
+    return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
+
+
+def _certify_polytomous(
+    X: sp.csr_matrix | np.ndarray,
+    y: np.ndarray,
+    prior: PriorArrays,
+    weights: np.ndarray,
+    dual: np.ndarray | None,
+    sample_weight: np.ndarray | None,
+) -> Certificate:
+    n, size, classes = X.shape[0], X.shape[1] + 1, len(weights)
+    y, weights = np.asarray(y), np.asarray(weights, dtype=np.float64)
+    c = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if y.shape != (n,) or c.shape != (n,) or not np.isin(y, np.arange(classes)).all():
+        raise InputError(f"expected class numbers below {classes} and weights of {n} documents, got {y.shape}, ...")
+    if any(part.shape != (classes, size) for part in (weights, *prior)):
+        raise InputError(f"expected weights and a prior of {(classes, size)} coordinates, got {weights.shape}, ...")
+    if dual is not None and np.shape(dual) != (classes, n):
+        raise InputError(f"expected a dual point of {(classes, n)} numbers, got {np.shape(dual)}")
+    told = (np.arange(classes)[:, None] == y).astype(np.float64)
+    scores = np.asarray(X @ weights[:, :-1].T) + weights[:, -1]
+    loss = log_sum_exp(scores) - scores[np.arange(n), y.astype(np.int64)]
+    objective = float(np.sum(c * loss)) + penalty(prior, weights)
+
+    def towards(theta: np.ndarray) -> np.ndarray:
+        """z, from the other classes' probabilities: 1 - θ of the label by itself would be all rounding."""
+        pull = np.where(told > 0.0, 0.0, -theta)
+        pull = c * np.where(told > 0.0, -pull.sum(axis=0), pull)
+        return np.column_stack([np.asarray(X.T @ pull.T).T, pull.sum(axis=1)])
+
+    theta = softmax(scores).T
+    violation = kkt_violation(prior, weights, -towards(theta))
+    kkt_bound = float(np.sum(violation * np.maximum(np.abs(weights - prior.mode), 1.0)))
+    dual_objective = gap = float("nan")
+    if not np.any(prior.flat):
+        if dual is not None:
+            theta = np.maximum(np.asarray(dual, dtype=np.float64), 0.0)
+            theta = theta / theta.sum(axis=0)
+        z = towards(theta)
+        scale = dual_scale(prior, z)
+        shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
+        others = np.where(told > 0.0, 0.0, shrunk * theta)
+        rest = others.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = -np.where(others > 0.0, others * np.log(others), 0.0).sum(axis=0)
+            entropy = entropy - np.where(rest < 1.0, (1.0 - rest) * np.log1p(-rest), 0.0)
+        dual_objective = float(np.sum(c * entropy) - np.sum(_conjugate(prior, shrunk * z)))
         gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
 

@@ -13,7 +13,7 @@ from lapwing.model.objective import Proven
 class FitResult(Proven):
     """Weights with the proof of their quality.
 
-    weights     (d+1,) dense, intercept last
+    weights     (d+1,) dense, intercept last; (K, d+1) of a polytomous model, whose dual point is (K, n)
     dual        θ (n,), the point the gap was measured at; `certify` scales it where rounding asks for it
     gap, kkt, kkt_bound   as in `Certificate`
     rounds      outer iterations

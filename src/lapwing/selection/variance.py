@@ -17,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
-from lapwing.model.links import as_link
+from lapwing.model.links import as_link, log_sum_exp
 from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import Laplace, Prior, check_variance
+from lapwing.solvers import multinomial
 from lapwing.solvers.newton import Problem, minimise
 from lapwing.solvers.selected_ridge import prune
 
@@ -77,11 +78,11 @@ def default_grid(prior: Prior) -> tuple[float, ...]:
 
 
 def deal_folds(y: np.ndarray, folds: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """A fold for every document: positives and negatives shuffled and dealt out in turn."""
+    """A fold for every document: those of each label (positives first) shuffled and dealt out in turn."""
     rng = np.random.default_rng(seed)
     fold = np.empty(len(y), dtype=np.int64)
-    for side in (y > 0, y <= 0):
-        rows = rng.permutation(np.flatnonzero(side))
+    for label in np.unique(y)[::-1]:
+        rows = rng.permutation(np.flatnonzero(y == label))
         fold[rows] = np.arange(len(rows)) % folds
     return fold
 
@@ -96,6 +97,11 @@ class Validation(NamedTuple):
     def log_likelihood(self, weights: np.ndarray, link: str) -> float:
         margin = self.y * (self.X @ weights[:-1] + weights[-1])
         return -float(np.sum(self.weight * as_link(link).loss(margin)))
+
+    def joint_log_likelihood(self, weights: np.ndarray) -> float:
+        """Of a polytomous model, weights (K, d+1); y then holds class numbers."""
+        scores = np.asarray(self.X @ weights[:, :-1].T) + weights[:, -1]
+        return -float(self.weight @ (log_sum_exp(scores) - scores[np.arange(len(self.y)), self.y]))
 
 
 class _HeldOut:
@@ -140,13 +146,18 @@ class _HeldOut:
             for run, train in enumerate(self.training):
                 stronger = [v for v in self.fitted[run] if v < variance]
                 beta = np.clip(self.fitted[run][max(stronger)] if stronger else arrays.mode, arrays.lower, arrays.upper)
-                minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
+                self._minimise(train, arrays, beta)
                 self.fitted[run][variance] = beta
                 for k, alpha in enumerate(self.alphas):
-                    pruned, _ = prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)
-                    results[k, run] = self._log_likelihood(run, pruned)
+                    results[k, run] = self._log_likelihood(run, self._pruned(train, arrays, beta, alpha))
             self.values[variance] = results
         return max(_sums(self.values[variance]))
+
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray) -> None:
+        minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
+
+    def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
+        return prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)[0]
 
     def _log_likelihood(self, run: int, beta: np.ndarray) -> float:
         from lapwing.kernels.loss import log_likelihood
@@ -163,6 +174,25 @@ class _HeldOut:
         variances = np.array(sorted(self.values))
         values = np.array([self.values[v][at] for v in variances.tolist()])
         return VarianceCurve(variances, values, chosen, self.alphas[at])
+
+
+class _JointHeldOut(_HeldOut):
+    """Of a polytomous model: y holds class numbers, the prior compiles to a row for every class."""
+
+    def arrays(self, variance: float) -> PriorArrays:
+        prior = self.prior.compile(variance, len(self.problem.group), self.intercept_variance)
+        return multinomial.merge(self.problem, prior)
+
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray) -> None:
+        multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)
+
+    def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
+        return beta
+
+    def _log_likelihood(self, run: int, beta: np.ndarray) -> float:
+        if self.apart is not None:
+            return self.apart.joint_log_likelihood(multinomial.spread(self.problem, beta))
+        return multinomial.log_likelihood(self.problem, self.y, self.validation[run], beta)
 
 
 def _sums(values: np.ndarray) -> list[float]:
@@ -192,7 +222,7 @@ def choose_variance(
 
     With several `alphas` (Selected Ridge) the pair is chosen that is best.
     """
-    held_out = _HeldOut(
+    held_out = (_JointHeldOut if link == "softmax" else _HeldOut)(
         problem,
         y,
         weight,

@@ -24,6 +24,7 @@ from lapwing.selection import Utility
 from lapwing.text import Design, TextSettings, design
 from lapwing.training.category import Categories, CategoryFit
 from lapwing.training.fingerprint import fingerprint
+from lapwing.training.polytomous import Polytomous
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 
@@ -71,7 +72,7 @@ def train_with_curves(
     """The model, and what each category came to: curves of the variance, dual points where all of them
     together are at most `most_duals` numbers."""
     settings = settings or TrainSettings()
-    told = targets(corpus.labels, corpus.exclusive, classes)
+    told = targets(corpus.labels, corpus.exclusive, classes, joint=settings.joint)
     if corpus.exclusive and any(len(row) != 1 for row in corpus.labels):
         raise InputError("every training document needs exactly one label; some have none or several")
     if corpus.exclusive and len(told.classes) > 2 and settings.threshold != "default":
@@ -83,8 +84,9 @@ def train_with_curves(
     weights = check_weights(corpus.weights, len(corpus))
     apart = None if validation is None else _validation(validation, made, told)
     keep_duals = len(told.fitted) * len(corpus) <= most_duals
-    categories = Categories(made, told, weights, settings, validation=apart, keep_duals=keep_duals)
-    if checkpoint is None:
+    kind = Polytomous if settings.joint else Categories
+    categories = kind(made, told, weights, settings, validation=apart, keep_duals=keep_duals)
+    if checkpoint is None or settings.joint:  # one fit, which is finished or not
         fits, date = _fit_all(categories, progress), run_date()
     else:
         key = fingerprint(settings, _release(), told, weights, made.matrix, list(made.feature_names), apart)
@@ -108,6 +110,8 @@ def _fit_all(
     categories: Categories, progress: Progress | None, finished: Checkpoint | None = None
 ) -> list[CategoryFit]:
     """Every category, in order; those of the checkpoint as they are there, the others appended to it."""
+    if isinstance(categories, Polytomous):
+        return categories.fit_all()
     fits = {} if finished is None else {row: CategoryFit.from_bytes(one) for row, one in finished.records.items()}
     rows = [row for row in range(len(categories)) if row not in fits]
     if fits:
@@ -180,7 +184,7 @@ def _assemble(
     weights = (np.concatenate([one.weights for one in fits]), np.concatenate([one.features for one in fits]), pointer)
     positives = np.diff(told.member.indptr)[list(told.fitted)]
     return LinearModel(
-        link=settings.link,
+        link="softmax" if settings.joint else settings.link,
         decision="expected_f1" if settings.threshold == "expected_f1" else "threshold",
         classes=told.classes,
         exclusive=told.exclusive,
@@ -229,6 +233,7 @@ def _provenance(
         "skipped": corpus.skipped,
         "prior": prior.shape.name,
         **({"prior_rows": [str(row) for row in prior.rows]} if isinstance(prior, PriorTable) else {}),
+        "multi_class": settings.multi_class,
         "variance": settings.variance if isinstance(settings.variance, str) else "given",
         "intercept_variance": None if settings.intercept_variance is None else repr(settings.intercept_variance),
         "class_weight": "given" if isinstance(settings.class_weight, Mapping) else settings.class_weight,

@@ -20,6 +20,7 @@ from lapwing.text import TextSettings
 VARIANCES = ("norm", "cv", "auto")
 SOLVERS = ("auto", "clg", "em")
 THRESHOLD_DATA = ("train", "cv")
+MULTI_CLASS = ("ovr", "multinomial")
 METHODS = ("map", "selected-ridge")
 ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
 
@@ -29,6 +30,8 @@ class TrainSettings:
     """All that decides a model besides the corpus.
 
     link                "logit" (logistic regression) or "probit"
+    multi_class         "ovr": a model per category; "multinomial": one over all of them, for exclusive classes
+    reference_class     multinomial: the class whose coefficients are all 0; None for none
     variance            "norm" (GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a number,
                         or one number per category
     cv                  folds, runs, grid and rule of cross-validation
@@ -52,6 +55,8 @@ class TrainSettings:
     text: TextSettings = field(default_factory=TextSettings)
     prior: str | Prior = "laplace"
     link: str = "logit"
+    multi_class: str = "ovr"
+    reference_class: Hashable | None = None
     variance: str | float | Sequence[float] = "norm"
     cv: CrossValidation = field(default_factory=CrossValidation)
     intercept_variance: float | None = None
@@ -103,6 +108,7 @@ class TrainSettings:
             ("solver", SOLVERS),
             ("threshold_data", THRESHOLD_DATA),
             ("feature_score", tuple(SCORES)),
+            ("multi_class", MULTI_CLASS),
             ("method", METHODS),
             ("hessian", HESSIANS),
         ):
@@ -110,6 +116,7 @@ class TrainSettings:
                 raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         self._check_threshold()
         self._check_method()
+        self._check_multi_class()
         prior = as_prior(self.prior)
         if not prior.shape.convex:
             if prior.shape is not prior:
@@ -118,6 +125,24 @@ class TrainSettings:
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
             if self.solver == "clg":
                 raise SettingsError("prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not 'clg'")
+
+    @property
+    def joint(self) -> bool:
+        """Whether all classes are fitted at once."""
+        return self.multi_class == "multinomial"
+
+    def _check_multi_class(self) -> None:
+        if not self.joint:
+            if self.reference_class is not None:
+                raise SettingsError(f'reference_class={self.reference_class!r} belongs to multi_class="multinomial"')
+            return
+        for name, only in (("link", "logit"), ("solver", "auto"), ("method", "map"), ("threshold", "default")):
+            if getattr(self, name) != only:
+                raise SettingsError(
+                    f'multi_class="multinomial" goes with {name}={only!r} only, got {getattr(self, name)!r}'
+                )
+        if not as_prior(self.prior).shape.convex:
+            raise SettingsError('multi_class="multinomial" goes with laplace, gaussian or elasticnet, not with jeffreys')
 
     def _check_method(self) -> None:
         alpha = self.alpha

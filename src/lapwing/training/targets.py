@@ -18,12 +18,18 @@ class Targets:
     classes: tuple[Hashable, ...]
     exclusive: bool
     member: sp.csc_matrix
+    joint: bool = False  # a polytomous model: every class has its row
 
     @property
     def fitted(self) -> range:
         """The columns that get a classifier: the second of two exclusive classes speaks for both."""
-        both = self.exclusive and len(self.classes) == 2
+        both = self.exclusive and len(self.classes) == 2 and not self.joint
         return range(1, 2) if both else range(len(self.classes))
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """(n,) the class of every document, by its number, where each has one."""
+        return self.member.tocsr().indices
 
     def signs(self, column: int) -> np.ndarray:
         """Labels ±1 of one class."""
@@ -34,7 +40,11 @@ class Targets:
 
 
 def targets(
-    labels: Sequence[tuple[Hashable, ...]], exclusive: bool, classes: Sequence[Hashable] | None = None
+    labels: Sequence[tuple[Hashable, ...]],
+    exclusive: bool,
+    classes: Sequence[Hashable] | None = None,
+    *,
+    joint: bool = False,
 ) -> Targets:
     """Label sets to a membership matrix; `classes` fixes which there are, and their order."""
     if classes is None:
@@ -43,6 +53,11 @@ def targets(
             classes = sorted(found)  # type: ignore[type-var]
         except TypeError:  # labels of several types have no order of their own
             classes = sorted(found, key=lambda label: (type(label).__name__, str(label)))
+    if joint and not exclusive:
+        raise SettingsError(
+            'multi_class="multinomial" is for exclusive classes, one label per document, and these are label sets; '
+            'use multi_class="ovr"'
+        )
     if exclusive and len(classes) < 2:
         raise InputError(
             f"training needs documents of at least two classes, got {len(classes)} class"
@@ -54,7 +69,7 @@ def targets(
     rows = np.repeat(np.arange(len(labels)), [len(row) for row in labels])
     columns = np.fromiter((number[label] for row in labels for label in row), dtype=np.int64, count=len(rows))
     member = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))
-    return Targets(tuple(classes), exclusive, member)
+    return Targets(tuple(classes), exclusive, member, joint)
 
 
 def check_matrix(X: sp.csr_matrix) -> sp.csr_matrix:
