@@ -673,7 +673,7 @@ def _solve(
             mode, l1, l2, lower, upper, unit, 2, old, b, S, mean,
         )  # fmt: skip
         sweeps += 1
-        if worst <= precision or (precision > 0.05 and sweeps >= 15):
+        if worst <= precision or (precision > 0.05 and sweeps >= 6):
             break
         if sweeps >= 3:
             _recentre(first, feature, mode, l1, l2, lower, upper, b, place)
@@ -734,7 +734,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l1, l2, lower, uppe
     precision = 0.1
     rounds = 0
     t = 1.0
-    cautious = False
+    cautious = True
     bent = proba  # the probabilities whose curvature the quadratic model has
     while rounds < max_rounds:
         rounds += 1
@@ -813,7 +813,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l1, l2, lower, uppe
         if not accepted and not cautious:
             cautious = True
             continue
-        cautious = t < 0.25
+        cautious = strength > 1.0 or t < 0.25 or fell > 0.1 * objective
         if strength > 1.0:
             if t >= 0.5 and fell <= LOOSE * objective:
                 strength = max(1.0, RELAX * strength)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lapwing.errors import InputError, SettingsError
+from lapwing.errors import SettingsError
 from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import Prior
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
@@ -49,10 +49,11 @@ class Polytomous(Categories):
 
     def fit_all(self) -> list[CategoryFit]:
         labels, weight, settings = self.told.numbers, self.weight, self.settings
-        prior = JointPrior((self.prior,) * len(self), self._closed())
+        prior = JointPrior(tuple(self.prior.bind(self.columns, label) for label in self.told.classes), self._closed())
         problem = self._joint_problem(prior)
-        self._check_documents(prior)
         variance = np.full(len(self), self.norm_variance) if self.given is None else np.asarray(self.given)
+        for k in np.flatnonzero(~prior.closed[:, -1]).tolist():
+            self._check_flat(k, self.columns, prior.rows[k], self.told.signs(k), weight, float(variance[k]))
         curve = self._joint_curve(problem, prior, variance)
         if curve is not None:
             variance = np.full(len(self), curve.chosen)
@@ -99,14 +100,6 @@ class Polytomous(Categories):
             return self.problem
         # Of identical columns some may have been selected and some not.
         return newton.Problem(self.X, self.weights if self.settings.standardize else None, merge=False)
-
-    def _check_documents(self, prior: JointPrior) -> None:
-        empty = (self.documents == 0.0) & ~prior.closed[:, -1]
-        if self.settings.intercept_variance == np.inf and empty.any():
-            raise InputError(
-                f"class {self.told.classes[int(np.argmax(empty))]!r} has no document of any weight, and an intercept "
-                "of infinite variance then has no finite estimate; give intercept_variance a number"
-            )
 
     def _joint_curve(self, problem: newton.Problem, prior: JointPrior, start: np.ndarray) -> VarianceCurve | None:
         """One variance for all classes, by the held-out log-likelihood of the whole model."""
