@@ -48,7 +48,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     if model.weighting is None:
         raise InputError("this model was trained on vectors and has no words to explain a text by")
     settings = model.weighting.settings
-    vector = model.vectors([text])
+    vector = model.vectors([text], method="plain")
     scores = model.scores(vector)
     probabilities = model.probability(scores)[0]
     chosen = model.decide(scores)[0][-len(model.categories) :]

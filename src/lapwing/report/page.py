@@ -14,7 +14,7 @@ from typing import Any
 
 from lapwing.report import snowball
 
-SCRIPTS = ("text", "model", "dom", "charts", "table", "marks", "box", "category", "sections", "main")
+SCRIPTS = ("text", "model", "dom", "charts", "table", "marks", "remote", "box", "category", "sections", "main")
 
 
 @lru_cache(maxsize=32)

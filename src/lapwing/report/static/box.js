@@ -2,14 +2,22 @@
 
 const FIRST = 8; // classes shown before "show all"
 
-function tryBox(backends, { example, note }) {
+// others: names of models to compare with, which make(name) gives a backend of.
+function tryBox(backend, { example, note, others = [], make }) {
   const area = h("textarea", {
     id: "text", rows: 6, dir: "auto", spellcheck: "false", "aria-describedby": "try-note", oninput: debounced(() => update(), 120), onchange: () => update(),
     placeholder: "Type or paste a text",
   });
   area.value = example ?? "";
-  const columns = backends.map((backend) => resultColumn(backend, () => area.value));
-  const places = h("div", { class: "columns" }, columns.map((column) => column.element));
+  const columns = [resultColumn(backend, () => area.value)];
+  const places = h("div", { class: "columns" }, columns[0].element);
+  const compare = h("select", { id: "compare", onchange: () => {
+    columns.splice(1);
+    if (compare.value) columns.push(resultColumn(make(compare.value), () => area.value));
+    places.replaceChildren(...columns.map((column) => column.element));
+    places.classList.toggle("two", columns.length > 1);
+    columns.at(-1).update();
+  } }, h("option", { value: "" }, "no other"), others.map((other) => h("option", { value: other }, plain(other))));
 
   let last = null;
 
@@ -22,7 +30,8 @@ function tryBox(backends, { example, note }) {
   const clear = h("button", { type: "button", class: "quiet", onclick: () => { area.value = ""; area.focus(); update(); } }, "Clear");
   const element = section("try", "Try a text",
     h("p", { id: "try-note", class: "note" }, note),
-    h("label", { class: "hidden", for: "text" }, "Text to classify"), area, h("div", { class: "bar-below" }, clear), places);
+    h("label", { class: "hidden", for: "text" }, "Text to classify"), area, h("div", { class: "bar-below" }, clear,
+      others.length ? h("span", null, h("label", { for: "compare" }, "Compare with "), compare) : null), places);
   update();
   return element;
 }
@@ -37,7 +46,7 @@ function resultColumn(backend, current) {
   const list = h("ol", { class: "classes" });
   const more = h("button", { type: "button", class: "quiet", onclick: () => { all = !all; draw(); } });
   const why = h("div", { class: "why" });
-  const title = backend.choose ?? (backend.title ? h("h3", null, name(backend.title)) : null);
+  const title = backend.title ? h("h3", { class: "model" }, name(backend.title)) : null;
   const element = h("div", { class: "column" }, title, verdict,
     h("div", { class: "answer" }, h("div", null, list, more), why));
 

@@ -2,8 +2,10 @@
 
 function headOf(data) {
   return [
-    h("p", { class: "kind" }, data.live?.remote ? "lapwing" : "lapwing report"),
+    h("p", { class: "kind" }, data.live?.remote ? "lapwing serve" : "lapwing report"),
     h("h1", null, name(data.title)),
+    data.live?.remote?.models.length > 1 ? h("p", { class: "others" }, "Other models: ", data.live.remote.models
+      .filter((other) => other !== data.title).flatMap((other, k) => [k ? ", " : "", h("a", { href: `?model=${encodeURIComponent(other)}` }, name(other))])) : null,
     h("dl", { class: "facts" }, data.facts.map(([label, value]) => h("div", null, h("dt", null, label), h("dd", null, name(value))))),
   ];
 }

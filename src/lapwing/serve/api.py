@@ -1,0 +1,347 @@
+"""The REST interface, as FastAPI writes it down in /openapi.json."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from starlette.exceptions import HTTPException
+
+from lapwing import __version__
+from lapwing.errors import InputError
+from lapwing.serve.guard import POLICY
+from lapwing.serve.pages import policy_for, serve_page
+from lapwing.serve.settings import ServeSettings
+from lapwing.serve.store import Served, Store
+
+INLINE = 20_000  # characters: less is done at once, more in a thread, so that others need not wait
+
+T = TypeVar("T")
+Name = Annotated[str, Field(max_length=1000)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    model: Name | None = Field(None, description="A model by name; the first one if left out")
+
+
+KINDS = ("text", "texts", "vectors")
+_LEFT_OUT: Any = None  # may be left out, but not null
+
+
+class Classify(Asked):
+    """Exactly one of `text`, `texts` and `vectors`."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [name]} for name in KINDS]})
+    text: str = Field(_LEFT_OUT, description="One text")
+    texts: list[str] = Field(_LEFT_OUT, min_length=1, description="Several texts")
+    vectors: list[dict[Name, Finite]] = Field(
+        _LEFT_OUT, min_length=1, description="For a model of vectors: features with their values"
+    )
+    top: int | None = Field(None, ge=1, le=1_000_000, description="Only so many probabilities, the largest")
+
+    @model_validator(mode="after")
+    def _one(self) -> Classify:
+        given = [name for name in KINDS if name in self.model_fields_set]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of text, texts and vectors, not {' and '.join(given) or 'none'}")
+        return self
+
+
+class Explain(Asked):
+    text: str
+    categories: list[Name] | None = Field(None, min_length=1, max_length=100, description="Only these")
+    top: int = Field(3, ge=1, le=100, description="So many categories, the most probable")
+
+
+class Result(BaseModel):
+    predicted: list[str]
+    probabilities: dict[str, float] = Field(description="By class, the largest first; each on its own")
+
+
+class Classified(BaseModel):
+    model: str
+    results: list[Result]
+
+
+class Part(BaseModel):
+    feature: str
+    value: float
+    weight: float
+    contribution: float
+    spans: list[tuple[int, int]] = Field(description="Where it stands in the text, in code points")
+
+
+class Explained(BaseModel):
+    category: str
+    score: float
+    probability: float
+    threshold: float | None = Field(description="Of the score; null where the category is never assigned")
+    chosen: bool
+    intercept: float
+    contributions: list[Part]
+
+
+class Explanation(BaseModel):
+    model: str
+    text: str = Field(description="What the spans refer to")
+    categories: list[Explained]
+
+
+class ModelInfo(BaseModel):
+    name: str
+    link: str
+    classes: int
+    exclusive: bool
+    features: int
+    reads: str = Field(description="texts or vectors")
+    evaluated: bool
+    loads: int = Field(description="How often its file was loaded")
+    provenance: dict[str, Any]
+
+
+class Models(BaseModel):
+    models: list[ModelInfo]
+
+
+class Category(BaseModel):
+    name: str
+    positives: int
+    features: int
+    threshold: float | None
+
+
+class Categories(BaseModel):
+    model: str
+    categories: list[Category]
+
+
+class Health(BaseModel):
+    status: str
+    version: str
+    models: list[str]
+
+
+class Problem(BaseModel):
+    error: str
+
+
+_SAID = {
+    400: "the request cannot be read",
+    401: "a token is needed",
+    404: "there is no such model or category",
+    409: "the model reads texts and vectors were given, or the other way round",
+    413: "larger than a request may be",
+    422: "not what was expected",
+    503: "too many at a time; Retry-After says when to come back",
+    504: "not done in time",
+}
+
+
+def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+    return {code: {"model": Problem, "description": _SAID[code]} for code in codes}
+
+
+def _in_json(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """The same where the answer itself is not JSON."""
+    schema = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {code: {"description": _SAID[code], "content": schema} for code in codes}
+
+
+def _wrong_kind(one: Served) -> HTTPException:
+    wanted, given = ("texts", "vectors") if one.reads_text else ("vectors", "texts")
+    return HTTPException(409, f"the model {one.name!r} was trained on {wanted}; give those, not {given}")
+
+
+GUARDED = (400, 401, 413, 503, 504)
+
+
+def create_app(store: Store, settings: ServeSettings) -> FastAPI:
+    """The application without its guard: `lapwing.serve.run.guarded` puts that around it."""
+    app = FastAPI(
+        title="lapwing",
+        version=__version__,
+        description="Small, readable text classifiers.",
+        docs_url=None,  # those pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=_lifespan(store, settings),
+    )
+    turn = asyncio.Lock()
+
+    async def work(characters: int, task: Callable[[], T]) -> T:
+        """One task at a time; between two of them the others are heard, and refused where they are too many."""
+        await turn.acquire()
+        if characters > INLINE:  # a thread cannot be stopped: its turn ends when it is done, not when we no longer wait
+            running = asyncio.get_running_loop().run_in_executor(None, task)
+            running.add_done_callback(lambda done: turn.release())
+            return await asyncio.shield(running)
+        try:
+            await asyncio.sleep(0)
+            return task()
+        finally:
+            turn.release()
+
+    def served(name: str | None) -> Served:
+        found = store.get(name)
+        if found is None:
+            raise HTTPException(404, f"there is no model {name!r}; there are {', '.join(store.models)}")
+        return found
+
+    @app.post("/v1/classify", responses=_problems(404, 409, 422, *GUARDED), response_model=Classified)
+    async def classify(asked: Classify) -> JSONResponse:
+        """Put texts into categories, with probabilities."""
+        one = served(asked.model)
+        texts = [asked.text] if asked.text is not None else asked.texts
+        size = len(texts if texts is not None else asked.vectors or ())
+        if size > settings.max_batch:
+            raise HTTPException(422, f"a request may have {settings.max_batch} texts, got {size}; send less at a time")
+        if one.reads_text != (texts is not None):
+            raise _wrong_kind(one)
+        documents = one.matrix(texts, asked.vectors)
+        characters = sum(map(len, texts)) if texts is not None else INLINE + 1
+        proba, chosen = await work(characters, lambda: one.classify(documents))
+        results = [_result(one.labels, *row, asked.top) for row in zip(proba, chosen, strict=True)]
+        return JSONResponse({"model": one.name, "results": results})
+
+    @app.post("/v1/explain", responses=_problems(404, 409, 422, *GUARDED), response_model=Explanation)
+    async def explain(asked: Explain) -> JSONResponse:
+        """The words of a text that spoke for and against its most probable categories, or those named."""
+        one = served(asked.model)
+        if not one.reads_text:
+            raise _wrong_kind(one)
+        wanted = None if asked.categories is None else [_category(one, name) for name in asked.categories]
+        found = await work(len(asked.text), lambda: one.model.explain(asked.text, wanted))
+        categories = found.categories if wanted is not None else found.categories[: asked.top]
+        return JSONResponse(
+            {"model": one.name, "text": found.text, "categories": [_explained(item) for item in categories]}
+        )
+
+    @app.get("/v1/models", responses=_problems(*GUARDED), response_model=Models)
+    async def models() -> JSONResponse:
+        """The models being served, the first answers where none is named."""
+        return JSONResponse({"models": [_info(one, store) for one in store.models.values()]})
+
+    @app.get("/v1/models/{name}/categories", responses=_problems(404, 422, *GUARDED), response_model=Categories)
+    async def categories(name: str) -> JSONResponse:
+        """The categories of a model."""
+        one = served(name)
+        return JSONResponse({"model": one.name, "categories": _categories(one)})
+
+    @app.get("/health", response_model=Health, responses=_problems(400))
+    async def health() -> JSONResponse:
+        """Whether the server is there; answered under any load and without a token."""
+        return JSONResponse({"status": "ok", "version": __version__, "models": list(store.models)})
+
+    @app.get("/", response_class=HTMLResponse, responses=_in_json(404, 422, *GUARDED))
+    async def page(model: Name | None = None) -> HTMLResponse:
+        """The page to try a model in; `?model=` chooses which."""
+        one = served(model)
+        html = await asyncio.to_thread(serve_page, one, list(store.models), settings.max_body)
+        return HTMLResponse(html, headers={POLICY[0].decode(): policy_for(html)})
+
+    @app.exception_handler(InputError)
+    async def _input(request: Request, error: InputError) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 422)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        """Where and what, without repeating what was sent."""
+        found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+        return JSONResponse({"error": _safe("; ".join(found))}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def _problem(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": _safe(str(error.detail))}, error.status_code, headers=error.headers)
+
+    return app
+
+
+def _safe(text: str) -> str:
+    """Halves of surrogate pairs, which UTF-8 has no bytes for, spelled out."""
+    return text[:1000].encode("utf-8", "backslashreplace").decode()
+
+
+def _lifespan(store: Store, settings: ServeSettings) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        task = asyncio.create_task(_watch(store, settings.reload_every)) if settings.reload_every else None
+        yield
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    return life
+
+
+async def _watch(store: Store, every: float) -> None:
+    """Load again what has changed, beside the requests being answered."""
+    while True:
+        await asyncio.sleep(every)
+        for name in await asyncio.to_thread(store.changed):
+            await asyncio.to_thread(store.reload, name)
+
+
+def _result(labels: list[str], proba: np.ndarray, chosen: np.ndarray, top: int | None) -> dict[str, Any]:
+    order = np.argsort(-proba, kind="stable")
+    values = proba.tolist()
+    return {
+        "predicted": [labels[k] for k in order[chosen[order]].tolist()],
+        "probabilities": {labels[k]: values[k] for k in order[:top].tolist()},
+    }
+
+
+def _category(one: Served, name: str) -> Any:
+    for label in one.model.categories:
+        if str(label) == name:
+            return label
+    raise HTTPException(404, f"the model {one.name!r} has no category {name!r}")
+
+
+def _explained(item: Any) -> dict[str, Any]:
+    return {
+        "category": str(item.category),
+        "score": item.score,
+        "probability": item.probability,
+        "threshold": item.threshold if np.isfinite(item.threshold) else None,
+        "chosen": item.chosen,
+        "intercept": item.intercept,
+        "contributions": [part._asdict() for part in item.contributions],
+    }
+
+
+def _info(one: Served, store: Store) -> dict[str, Any]:
+    model = one.model
+    return {
+        "name": one.name,
+        "link": model.link,
+        "classes": len(model.classes),
+        "exclusive": model.exclusive,
+        "features": len(model.feature_names),
+        "reads": "texts" if one.reads_text else "vectors",
+        "evaluated": one.assessment is not None,
+        "loads": store.loads[one.name],
+        "provenance": {key: value for key, value in model.provenance.items() if key != "variance_curves"},
+    }
+
+
+def _categories(one: Served) -> list[dict[str, Any]]:
+    model = one.model
+    thresholds = model.probability(model.thresholds)
+    return [
+        {
+            "name": str(label),
+            "positives": int(model.fits.positives[k]),
+            "features": int(model.n_kept[k]),
+            "threshold": float(thresholds[k]) if np.isfinite(model.thresholds[k]) else None,
+        }
+        for k, label in enumerate(model.categories)
+    ]

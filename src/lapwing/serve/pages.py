@@ -1,0 +1,24 @@
+"""The report's page, with a server behind its box."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from lapwing.report import Contents, page
+from lapwing.serve.store import Served
+
+
+def serve_page(one: Served, names: list[str], max_body: int) -> str:
+    """The page of one model; texts are sent to this server, and may be compared with its other models."""
+    live = {"remote": {"model": one.name, "models": names, "most": max_body}}
+    if not one.reads_text:
+        live = {"refusal": "the model was trained on vectors, and no text can be made into one"}  # type: ignore[dict-item]
+    return page(Contents(one.name, one.model, one.assessment, live=live).to_dict(), connect="'self'")
+
+
+def policy_for(html: str) -> str:
+    """The policy that the page states, as a header, which also says who may frame it: nobody."""
+    found = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert found is not None
+    return f"{unescape(found[1])}; frame-ancestors 'none'"

@@ -1,0 +1,83 @@
+"""Everything that bounds what a client can ask of the server."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from lapwing.errors import SettingsError
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """
+    host, port      where to listen
+    token           what a client must show; None only on the local host
+    allowed_hosts   names that may stand in the Host header, besides `host` and those of the local host
+    max_body        bytes of a request
+    max_batch       texts in a request
+    timeout         seconds from the first byte of a request to its answer
+    concurrency     requests admitted at a time; others get 503 and Retry-After
+    reload_every    seconds between looks at the model files; 0 for never
+    grace           seconds that requests under way are given at shutdown
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    max_body: int = 2_000_000
+    max_batch: int = 256
+    timeout: float = 10.0
+    concurrency: int = 32
+    reload_every: float = 1.0
+    grace: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "max_batch", "concurrency"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be 1 or more, got {getattr(self, name)!r}")
+        if not self.timeout > 0 or self.reload_every < 0 or self.grace < 0:
+            raise SettingsError("timeout must be > 0, reload_every and grace 0 or more seconds")
+        if not 0 <= self.port < 65536:
+            raise SettingsError(f"port must be between 0 and 65535, got {self.port!r}")
+        if self.token is not None and (
+            len(self.token) < 16 or not self.token.isascii() or not self.token.isprintable()
+        ):
+            raise SettingsError("the token must have 16 or more printable ASCII characters")
+        if self.token is None and not is_loopback(self.host):
+            raise SettingsError(f"listening on {self.host!r}, beyond the local host, needs a token")
+
+    def admits(self, host: str) -> bool:
+        """Whether a request for this Host header is for us: a page elsewhere cannot be made to reach us by its name."""
+        name = _without_port(host).lower()
+        if name in LOOPBACK or name == self.host.lower() or name in {one.lower() for one in self.allowed_hosts}:
+            return True
+        if not _is_wildcard(self.host):
+            return False
+        return name == socket.gethostname().lower() or _is_address(name)
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    return host in LOOPBACK or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_wildcard(host: str) -> bool:
+    return host in ("", "0.0.0.0", "::")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
+pytest.importorskip("uvicorn", reason="the extra 'serve' is not installed")
+
+from report.build import model
+
+from lapwing.model import save
+from serve.start import Server
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four models: label sets, three classes, two classes, vectors."""
+    folder = tmp_path_factory.mktemp("serve")
+    save(model(), folder / "sets.lapwing")
+    save(model(exclusive=True, seed=8), folder / "three.lapwing")
+    save(model(classes=("no", "yes"), exclusive=True), folder / "two.lapwing")
+    save(model(weighting=None), folder / "vectors.lapwing")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(folder: Path) -> Iterator[Server]:
+    names = ("sets", "three", "two", "vectors")
+    with Server(*(folder / f"{name}.lapwing" for name in names)) as running:
+        yield running

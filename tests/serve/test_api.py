@@ -1,0 +1,219 @@
+"""What the server answers, and what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.build import SCRIPTS
+from report.build import ATTACKS, EXTREME, texts
+
+import lapwing
+from lapwing.errors import SettingsError
+from lapwing.serve import ServeSettings
+from serve.start import Server
+
+TOKEN = "a-token-of-some-length"
+
+
+def test_the_same_as_python(server: Server, folder: Path) -> None:
+    for name in ("sets", "three", "two"):
+        model = lapwing.load(folder / f"{name}.lapwing")
+        for text in [*SCRIPTS, *ATTACKS, *EXTREME, *texts(30)]:
+            found = server.client.post("/v1/classify", json={"model": name, "text": text}).json()
+            scores = model.scores([text])
+            wanted = dict(zip(map(str, model.classes), model.sigmoid_by_class(scores)[0].tolist(), strict=True))
+            assert found["results"][0]["probabilities"] == wanted
+            chosen = np.array(model.classes, dtype=str)[model.decide(scores)[0]]
+            assert sorted(found["results"][0]["predicted"]) == sorted(chosen)
+
+
+def test_many_texts_and_the_top(server: Server) -> None:
+    given = texts(20)
+    many = server.client.post("/v1/classify", json={"texts": given, "top": 2}).json()["results"]
+    one = [server.client.post("/v1/classify", json={"text": text}).json()["results"][0] for text in given]
+    for batch, single in zip(many, one, strict=True):
+        assert batch["predicted"] == single["predicted"]
+        assert len(batch["probabilities"]) == 2
+        assert list(batch["probabilities"]) == list(single["probabilities"])[:2]
+        values = list(single["probabilities"].values())
+        assert values == sorted(values, reverse=True)
+
+
+def test_vectors_by_the_names_of_features(server: Server, folder: Path) -> None:
+    model = lapwing.load(folder / "vectors.lapwing")
+    known = model.feature_names[3]
+    asked = {"model": "vectors", "vectors": [{known: 2.0, "no such feature": 9.0}, {}]}
+    found = server.client.post("/v1/classify", json=asked).json()["results"]
+    matrix = np.zeros((2, len(model.feature_names)))
+    matrix[0, 3] = 2.0
+    wanted = model.category_proba(matrix)
+    assert found[0]["probabilities"] == dict(
+        sorted(zip(model.classes, wanted[0].tolist(), strict=True), key=lambda pair: -pair[1])
+    )
+    wrong = server.client.post("/v1/classify", json={"model": "vectors", "text": "oil"})
+    assert (wrong.status_code, "vectors" in wrong.json()["error"]) == (409, True)
+    assert server.client.post("/v1/classify", json={"vectors": [{}]}).status_code == 409
+    assert server.client.post("/v1/explain", json={"model": "vectors", "text": "oil"}).status_code == 409
+
+
+def test_explain(server: Server, folder: Path) -> None:
+    model = lapwing.load(folder / "sets.lapwing")
+    text = " ".join(SCRIPTS)
+    found = server.client.post("/v1/explain", json={"text": text, "top": 2}).json()
+    wanted = model.explain(text).categories[:2]
+    assert [one["category"] for one in found["categories"]] == [one.category for one in wanted]
+    for mine, theirs in zip(found["categories"], wanted, strict=True):
+        assert mine["probability"] == theirs.probability
+        assert [part["contribution"] for part in mine["contributions"]] == [
+            p.contribution for p in theirs.contributions
+        ]
+    named = server.client.post("/v1/explain", json={"text": text, "categories": ["money"]}).json()
+    assert [one["category"] for one in named["categories"]] == ["money"]
+    assert server.client.post("/v1/explain", json={"text": text, "categories": ["x"]}).status_code == 404
+
+
+def test_models_categories_health_and_description(server: Server) -> None:
+    models = server.client.get("/v1/models").json()["models"]
+    assert [one["name"] for one in models] == ["sets", "three", "two", "vectors"]
+    assert [one["reads"] for one in models] == ["texts", "texts", "texts", "vectors"]
+    categories = server.client.get("/v1/models/two/categories").json()["categories"]
+    assert [one["name"] for one in categories] == ["yes"]
+    assert server.client.get("/health").json()["status"] == "ok"
+    assert "/v1/classify" in server.client.get("/openapi.json").json()["paths"]
+    assert server.client.get("/docs").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", 422),
+        (b"{", 422),
+        (b"[" * 100_000, (400, 422)),
+        (b"null", 422),
+        (b'{"text": 3}', 422),
+        (b'{"text": "a", "texts": ["b"]}', 422),
+        (b'{"texts": []}', 422),
+        (b'{"text": null}', 422),
+        (b"{}", 422),
+        (b'{"text": "a", "unknown": 1}', 422),
+        (b'{"text": "\\ud800"}', (200, 422)),
+        (b'{"text": "a\\u0000b"}', 200),
+        (b'{"text": "a", "top": 0}', 422),
+        (b'{"text": "a", "top": 1e400}', 422),
+        (b'{"model": "none such", "text": "a"}', 404),
+        (b'{"model": "vectors", "vectors": [{"a": NaN}]}', 422),
+        (b'{"model": "vectors", "vectors": [{"a": 1e999}]}', 422),
+        (b"\xff\xfe", (400, 422)),
+        (json.dumps({"texts": ["a"] * 257}).encode(), 422),
+        (b'{"text": "' + b"a" * 2_000_000 + b'"}', 413),
+    ],
+)
+def test_bodies(server: Server, body: bytes, code: Any) -> None:
+    answer = server.client.post("/v1/classify", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (code if isinstance(code, tuple) else (code,)), answer.text
+    if answer.status_code != 200:
+        assert set(answer.json()) == {"error"}
+
+
+def test_a_long_body_in_pieces_is_refused(server: Server) -> None:
+    def pieces() -> Any:
+        yield b'{"text": "'
+        for _ in range(300):
+            yield b"a" * 10_000
+
+    answer = server.client.post("/v1/classify", content=pieces(), headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil", "[::2]", "a@localhost"]
+)
+def test_other_hosts_are_refused(server: Server, host: str) -> None:
+    assert server.client.get("/v1/models", headers={"host": host}).status_code == 400
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:80", "LOCALHOST"])
+def test_the_local_host_is_not(server: Server, host: str) -> None:
+    assert server.client.get("/v1/models", headers={"host": host}).status_code == 200
+
+
+def test_a_page_elsewhere_cannot_ask(server: Server) -> None:
+    """A form can send text/plain without asking first; only JSON is read, and no other origin is allowed that."""
+    simple = server.client.post("/v1/classify", content=b'{"text": "a"}', headers={"content-type": "text/plain"})
+    assert simple.status_code == 422
+    asked = server.client.options(
+        "/v1/classify", headers={"origin": "http://evil.example", "access-control-request-method": "POST"}
+    )
+    assert "access-control-allow-origin" not in asked.headers
+
+
+def test_every_answer_is_sealed(server: Server) -> None:
+    for path in ("/", "/v1/models", "/none", "/health"):
+        headers = server.client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert "server" not in headers
+
+
+def test_the_log_is_json_and_holds_no_text(server: Server) -> None:
+    server.client.post("/v1/classify", json={"text": "a very secret text"})
+    server.client.get("/%22quoted%22%E2%80%AE%0a")
+    lines = [line for line in server.log if line["event"] == "request"]
+    assert {"id", "method", "path", "status", "ms"} <= set(lines[-1])
+    assert lines[-1]["path"] == '/"quoted"\u202e\n'
+    assert "secret" not in server.said()
+
+
+def test_a_token(folder: Path) -> None:
+    with Server(folder / "sets.lapwing", LAPWING_TOKEN=TOKEN) as server:
+        ask = server.client
+        assert ask.get("/v1/models").status_code == 401
+        assert ask.get("/").headers["www-authenticate"].startswith("Basic")
+        assert ask.get("/health").status_code == 200
+        for wrong in ("Bearer wrong", f"Bearer {TOKEN}x", "Basic !", f"Other {TOKEN}", "Bearer", "Bearer é"):
+            assert ask.get("/v1/models", headers={"authorization": wrong.encode()}).status_code == 401
+        assert ask.get("/v1/models", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+        basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
+        assert ask.get("/", headers={"authorization": f"Basic {basic}"}).status_code == 200
+        assert TOKEN not in server.said()
+
+
+def test_beyond_the_local_host_a_token_is_made_up(folder: Path) -> None:
+    with Server(folder / "sets.lapwing", "--host", "0.0.0.0") as server:
+        made = server.said().split("token, for this run only: ")[1].split()[0]
+        assert server.client.get("/v1/models").status_code == 401
+        assert server.client.get("/v1/models", headers={"authorization": f"Bearer {made}"}).status_code == 200
+        other = {"authorization": f"Bearer {made}", "host": "evil.example"}
+        assert server.client.get("/v1/models", headers=other).status_code == 400
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SettingsError, match="needs a token"):
+        ServeSettings(host="0.0.0.0")
+    with pytest.raises(SettingsError, match="16 or more"):
+        ServeSettings(token="short")
+    with pytest.raises(SettingsError, match="concurrency"):
+        ServeSettings(concurrency=0)
+    assert ServeSettings(host="0.0.0.0", token=TOKEN).admits("10.0.0.3:80")
+    assert ServeSettings(allowed_hosts=("Models.Example",)).admits("models.example:443")
+
+
+def test_bad_bytes_do_not_stop_it(server: Server) -> None:
+    port = int(server.address.rpartition(":")[2])
+    for content in (b"\x00" * 1000, b"GET / HTTP/9\r\n\r\n", b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\n"
+                    b"Content-Length: -5\r\n\r\n", b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n"):  # fmt: skip
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+            connection.sendall(content)
+            connection.settimeout(5)
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                assert b" 500 " not in connection.recv(1000)
+    assert server.client.get("/health").status_code == 200
