@@ -239,8 +239,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one second each, to try it out")
     options = parser.parse_args()
     seconds = 1.0 if options.quick else options.seconds
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-          f"scikit-learn {version('scikit-learn')}, FastAPI {version('fastapi')}, uvicorn {version('uvicorn')}")  # fmt: skip
+    releases = ", ".join(f"{name} {version(name)}" for name in ("scikit-learn", "fastapi", "uvicorn"))
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {releases}")
     train, test = ninety()
     texts = list(test.documents[:500])
     mine, other = ours(train), theirs(train)

@@ -28,6 +28,7 @@ PUBLIC = {
         "corpus",
         "errors",
         "load",
+        "plots",
         "priors",
         "train",
     ],

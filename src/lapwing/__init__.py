@@ -26,6 +26,7 @@ __all__ = [
     "corpus",
     "errors",
     "load",
+    "plots",
     "priors",
     "train",
 ]
@@ -42,7 +43,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from lapwing import corpus, errors, priors
+    from lapwing import corpus, errors, plots, priors
     from lapwing.estimators import LogTfidfVectorizer, MAPClassifier, SelectedRidgeClassifier, TextClassifier
     from lapwing.model import certify, load
     from lapwing.selection import Utility

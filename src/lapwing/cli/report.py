@@ -153,7 +153,7 @@ def _paths(
 ) -> dict[int, dict[str, Any]]:
     from lapwing.cli._documents import in_columns
     from lapwing.evaluate import membership
-    from lapwing.report import category_to_follow, coefficient_path
+    from lapwing.selection.path import category_to_follow, coefficient_path
 
     follow = bool(names) or (names is not None and "train" in corpus.split)
     if not follow:

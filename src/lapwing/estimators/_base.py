@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.model import LinearModel, save
+from lapwing.model.html import model_html
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, train_with_curves
@@ -114,6 +115,13 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         else:
             return float(super().score(X, y, sample_weight))
         return float(np.average(right, weights=sample_weight))
+
+    def _repr_html_inner(self) -> str:
+        return model_html(self.model_) if hasattr(self, "model_") else str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return {**bundle, "text/html": model_html(self.model_)} if hasattr(self, "model_") else bundle
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `lapwing.load` and the commands read."""

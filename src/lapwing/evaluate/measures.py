@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.model.html import shown, table
 from lapwing.model.linear import LinearModel
 
 BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
@@ -113,6 +114,25 @@ class Evaluation:
     def accuracy(self) -> float:
         """Share of documents put in their class; for exclusive classes only."""
         return float(self.tables.tp.sum() / max(self.documents, 1)) if self.exclusive else float("nan")
+
+    def _repr_html_(self) -> str:
+        """Averages, then every category that occurs."""
+        found = self.to_dict()
+        keys = ("precision", "recall", "f1")
+
+        def rates(row: dict[str, Any]) -> tuple[str, ...]:
+            return tuple("" if row[key] is None else f"{100 * row[key]:.1f}" for key in keys)
+
+        averages = [(kind, *rates(row)) for kind, row in found["averages"].items()]
+        rows = [
+            (shown(row["category"]), str(row["tp"]), str(row["fp"]), str(row["fn"]), *rates(row))
+            for row in found["categories"]
+            if row["averaged"]
+        ]
+        return (
+            f"<div><p>{self.documents:,} documents</p>{table(('', *keys), averages)}"
+            f"{table(('category', 'TP', 'FP', 'FN', *keys), rows)}</div>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         tables = self.tables

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lapwing.errors import InputError
+from lapwing.model.html import explanation_html
 from lapwing.text import strip_html, token_spans
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class Explanation:
 
     text: str
     categories: tuple[CategoryExplanation, ...]
+
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
 
 
 def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] | None) -> Explanation:

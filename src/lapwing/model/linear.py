@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
+from lapwing.model.html import model_html
 from lapwing.model.links import LINKS, MODEL_LINKS, softmax
 from lapwing.text import Weighting
 
@@ -228,6 +229,9 @@ class LinearModel:
             for j, w in zip(self.weights.indices[start:end], self.weights.data[start:end], strict=True)
         ]
         return sorted(pairs, key=lambda pair: (-abs(pair[1]), pair[0]))[:limit]
+
+    def _repr_html_(self) -> str:
+        return model_html(self)
 
     def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
         """The words of `text` that spoke for and against each category."""
