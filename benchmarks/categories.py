@@ -1,0 +1,408 @@
+"""Hundreds and thousands of categories: a corpus of Debian's package descriptions, and one of DMOZ's size.
+
+    python benchmarks/categories.py [debian] [ridge] [predict] [dmoz] [growth] [--lists FOLDER] [--every 20]
+
+debian   lasso and Selected Ridge over all debtags: time, F1, size of the model
+ridge    the same tags: our ridge against scikit-learn's OneVsRest(LogisticRegression), liblinear and lbfgs, each
+         at the loosest of its tolerances whose worst fit is within 1e-4 of the optimum, one thread for all
+predict  every test document against every category with sparse models: ours against scikit-learn's dense
+         coefficients, time and peak memory, each in a process of its own
+dmoz     `lapwing train` with lasso and with Selected Ridge on synthetic documents of DMOZ's size (AAGBD11 Table 1):
+         wall time, peak memory, size of the model; --categories takes some of the 3,503 only
+growth   time per category with ever more categories of that corpus
+
+Debian's lists are those in --lists, files named *Packages* and *Translation-en* (plain, .gz, .xz or .bz2); without
+it `apt-get update` fetches them into a folder of this program's own, in the user's cache. A package is a document, its
+tags are its labels, and its long description, joined on Description-md5, is its text; every fourth is for
+testing. Peers are timed on every twentieth category and scaled unless --every says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+os.environ.update(THREADS)
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+import lapwing
+from lapwing.corpus import Corpus
+from lapwing.evaluate import evaluate
+from lapwing.model import LinearModel, save
+from lapwing.model.objective import certify
+from lapwing.model.priors import Gaussian
+from lapwing.text import TextSettings
+from lapwing.training import TrainSettings, make_design, train
+from lapwing.training.targets import targets
+
+FEWEST = 20  # packages that a tag must be on
+DOCUMENTS, FEATURES, CATEGORIES = 20_249, 133_348, 3_503  # DMOZ's training part, AAGBD11 Table 1
+TEST_DOCUMENTS = 7_257
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lapwing-benchmarks"
+OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+
+
+# Debian
+
+
+def fetch_lists() -> Path:
+    """Package lists with English long descriptions, in a folder that the system's apt does not see."""
+    lists = CACHE / "apt"
+    if not any(lists.glob("*Translation-en*")):
+        for folder in (lists / "partial", CACHE / "apt-cache"):
+            folder.mkdir(parents=True, exist_ok=True)
+        options = {"Dir::State::lists": lists, "Dir::Cache": CACHE / "apt-cache", "Acquire::Languages": "en",
+                   "Acquire::GzipIndexes": "false", "APT::Sandbox::User": ""}  # fmt: skip
+        command = ["apt-get", *(word for k, v in options.items() for word in ("-o", f"{k}={v}")), "update"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return lists
+
+
+def paragraphs(path: Path) -> Iterator[dict[str, str]]:
+    """The stanzas of a Debian control file, continuation lines joined."""
+    fields: dict[str, str] = {}
+    name = ""
+    with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8") as stream:  # type: ignore[operator]
+        for line in stream:
+            if line[0] in " \t":
+                fields[name] += "\n" + line.strip()
+            elif line.strip():
+                name, value = line.split(":", 1)
+                fields[name] = value.strip()
+            else:
+                yield fields
+                fields = {}
+    if fields:
+        yield fields
+
+
+def debian(lists: Path) -> Corpus:
+    """One document per package with tags and a description; tags on fewer than FEWEST packages are left out."""
+    long = {
+        p["Description-md5"]: p["Description-en"]
+        for path in sorted(lists.glob("*Translation-en*"))
+        for p in paragraphs(path)
+        if "Description-en" in p
+    }
+    texts: dict[str, str] = {}
+    tags: dict[str, list[str]] = {}
+    for path in sorted(lists.glob("*Packages*")):
+        for p in paragraphs(path):
+            if "Tag" in p and p["Package"] not in texts:
+                description = p.get("Description", "")
+                texts[p["Package"]] = long.get(p.get("Description-md5", ""), description)
+                tags[p["Package"]] = re.split(r",\s*", p["Tag"].rstrip(", "))
+    if not texts:
+        raise SystemExit(f"no package with tags in the lists of {lists}")
+    counts = Counter(tag for row in tags.values() for tag in row)
+    names = sorted(texts, key=lambda name: hashlib.sha256(name.encode()).digest())
+    return Corpus(
+        name="debtags", kind="text", documents=[texts[name] for name in names], ids=names, exclusive=False,
+        labels=[tuple(sorted({t for t in tags[name] if counts[t] >= FEWEST})) for name in names],
+        split=["test" if k % 4 == 3 else "train" for k in range(len(names))], weights=np.ones(len(names)),
+    )  # fmt: skip
+
+
+# DMOZ's size
+
+
+def zipf(size: int, exponent: float) -> np.ndarray:
+    weights = 1.0 / np.arange(1, size + 1) ** exponent
+    return weights / weights.sum()
+
+
+def synthetic(folder: Path, categories: int = CATEGORIES) -> Path:
+    """JSON lines: 20,249 training and 7,257 test documents of 133,348 words in 3,503 categories, one each.
+
+    Words and sizes of categories follow Zipf's law. A document has some 140 words, a third of them from the 60
+    words of its category. With fewer `categories` the documents of the others have no label.
+    """
+    path = folder / f"dmoz-{categories}.jsonl"
+    if path.exists():
+        return path
+    draw = np.random.default_rng(11)
+    words = draw.permutation(FEATURES)
+    common = zipf(FEATURES, 1.05)
+    topics = draw.integers(200, FEATURES, (CATEGORIES, 60))  # ranks: the commonest words belong to nobody
+    own = zipf(60, 0.8)
+    total = DOCUMENTS + TEST_DOCUMENTS
+    category = draw.choice(CATEGORIES, total, p=zipf(CATEGORIES, 0.6))
+    category[:CATEGORIES] = draw.permutation(CATEGORIES)  # every category has a training document
+    rows = []
+    common, own = np.cumsum(common), np.cumsum(own)
+    seen = np.zeros(FEATURES, dtype=bool)
+    for i in range(total):
+        length = int(draw.lognormal(4.5, 0.6)) + 5
+        general = np.minimum(np.searchsorted(common, draw.random(length)), FEATURES - 1)
+        special = np.minimum(np.searchsorted(own, draw.random(length // 2)), len(own) - 1)
+        rows.append(np.append(general, topics[category[i], special]))
+        if i < DOCUMENTS:
+            seen[rows[-1]] = True
+    unseen = np.flatnonzero(~seen)  # every word is in a training document
+    at = draw.integers(0, DOCUMENTS, len(unseen))
+    extra: dict[int, list[int]] = {}
+    for k, word in zip(at.tolist(), unseen.tolist(), strict=True):
+        extra.setdefault(k, []).append(word)
+    chosen = set(draw.permutation(CATEGORIES)[:categories].tolist())
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as stream:
+        for i, row in enumerate(rows):
+            text = " ".join(f"w{words[k]}" for k in [*row.tolist(), *extra.get(i, [])])
+            label = f"c{category[i]}"
+            told = {"label": label} if len(chosen) == CATEGORIES else {"labels": [label] * (category[i] in chosen)}
+            stream.write(json.dumps({"text": text, **told, "split": "train" if i < DOCUMENTS else "test"}) + "\n")
+    os.replace(stream.name, path)
+    return path
+
+
+# Jobs
+
+
+def timed(function: Any, *arguments: Any, **named: Any) -> tuple[float, Any]:
+    start = time.perf_counter()
+    value = function(*arguments, **named)
+    return time.perf_counter() - start, value
+
+
+def megabytes(path: Path) -> float:
+    return path.stat().st_size / 1e6
+
+
+def describe(corpus: Corpus) -> None:
+    train = corpus.part("train")
+    X = make_design(train, TrainSettings(text=TEXT)).matrix
+    print(f"  {len(train)} training and {len(corpus.part('test'))} test documents, {X.shape[1]} features, "
+          f"{len(corpus.categories())} categories")  # fmt: skip
+
+
+TEXT = TextSettings(digits=False, min_df=2)
+METHODS: dict[str, dict[str, Any]] = {
+    "lasso": {},
+    "Selected Ridge": {"prior": "gaussian", "method": "selected-ridge", "variance": 100.0},
+}
+
+
+def job_debian(corpus: Corpus, folder: Path) -> dict[str, LinearModel]:
+    part, test = corpus.part("train"), corpus.part("test")
+    models = {}
+    for name, settings in METHODS.items():
+        seconds, model = timed(train, part, TrainSettings(text=TEXT, n_jobs=2, **settings))
+        path = folder / f"debian-{name.replace(' ', '-')}.lapwing"
+        save(model, path)
+        found = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
+        print(f"  {name}: {len(model.categories)} categories in {seconds:.1f} s on two threads, micro F1 "
+              f"{100 * found['micro']['f1']:.1f}, macro F1 {100 * found['macro']['f1']:.1f}, sparsity "
+              f"{model.sparsity:.4f}, model {megabytes(path):.1f} MB")  # fmt: skip
+        models[name] = model
+    return models
+
+
+def job_ridge(corpus: Corpus, every: int, variance: float = 100.0) -> None:
+    part = corpus.part("train")
+    settings = TrainSettings(text=TEXT, prior="gaussian", variance=variance, n_jobs=1)
+    X = make_design(part, settings).matrix
+    vectors = Corpus(
+        name="vectors", kind="vectors", documents=X, labels=part.labels, ids=part.ids, exclusive=False, split=[],
+        weights=part.weights,
+    )  # fmt: skip
+    told = targets(part.labels, False)
+    few = Corpus(**{**vars(vectors), "labels": [row[:1] for row in part.labels]})
+    train(few.select(range(300)), settings)  # compile
+    seconds, model = timed(train, vectors, settings)
+    rows = range(0, len(told.classes), every)
+    prior = Gaussian().compile(variance, X.shape[1])
+    exact = train(
+        Corpus(**{**vars(vectors), "labels": [tuple(x for x in row if told.classes.index(x) in rows) for row in part.labels]}),
+        TrainSettings(prior="gaussian", variance=variance, tol=1e-9, n_jobs=2), classes=[told.classes[k] for k in rows],
+    )  # fmt: skip
+    best = exact.fits.objective
+
+    def excess(weights: np.ndarray, intercepts: np.ndarray) -> float:
+        """The worst of the categories timed, relative to the best objective known."""
+        values = [
+            certify(X, told.signs(k), prior, np.append(w, b)).objective
+            for k, w, b in zip(rows, weights, intercepts, strict=True)
+        ]
+        return float(np.max(np.array(values) / best - 1.0))
+
+    mine = excess(model.weights[list(rows)].toarray(), model.intercepts[list(rows)])
+    print(f"  ours: {seconds:.1f} s for {len(told.classes)}, worst fit {mine:.1e} above the optimum, certified")
+    Y = told.member[:, list(rows)].toarray().astype(int)
+    for solver, tolerances in (("liblinear", (1e-2, 1e-3, 1e-4, 1e-5)), ("lbfgs", (1e-3, 1e-4, 1e-5, 1e-6))):
+        for tol in tolerances:
+            # lbfgs leaves the constant free; a constant column is penalised as ours and liblinear's is.
+            free = solver == "lbfgs"
+            one = LogisticRegression(C=variance, solver=solver, tol=tol, max_iter=5000, fit_intercept=not free)
+            given = sp.hstack([X, np.ones((X.shape[0], 1))]).tocsr() if free else X
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                spent, fitted = timed(OneVsRestClassifier(one, n_jobs=1).fit, given, Y)
+            coef = np.vstack([each.coef_[0] for each in fitted.estimators_])
+            constants = coef[:, -1] if free else np.array([each.intercept_[0] for each in fitted.estimators_])
+            worst = excess(coef[:, :-1] if free else coef, constants)
+            print(f"  {solver} at tol {tol:g}: worst fit {worst:.1e} above the optimum, {spent:.1f} s for {len(rows)}")
+            if worst <= max(1e-4, mine):
+                break
+        scaled = spent * len(told.classes) / len(rows)
+        print(f"  {solver}: about {scaled:.0f} s for all, {scaled / seconds:.1f} times ours")
+
+
+PREDICT = """
+import resource, sys, time
+import numpy as np, scipy.sparse as sp
+import lapwing
+from sklearn.linear_model import LogisticRegression
+kind, model, matrix = sys.argv[1:]
+X = sp.load_npz(matrix)
+model = lapwing.load(model)
+if kind == "sklearn":
+    dense = LogisticRegression()
+    dense.coef_, dense.intercept_ = model.weights.toarray(), model.intercepts.copy()
+    dense.classes_ = np.arange(len(model.intercepts))
+    def run():
+        scores = dense.decision_function(X)
+        return np.argmax(scores, axis=1) if model.exclusive else scores > 0
+else:
+    run = lambda: model.predict(X)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+seconds = []
+for _ in range(3):
+    start = time.perf_counter()
+    run()
+    seconds.append(time.perf_counter() - start)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(min(seconds), after / 1024)
+"""
+
+
+def job_predict(models: dict[str, Path], X: sp.csr_matrix, folder: Path) -> None:
+    """Both processes load the same model; what they take is their peak over one that only loads it."""
+    matrix = folder / "test.npz"
+    sp.save_npz(matrix, X)
+    for name, path in models.items():
+        loaded = subprocess.run(
+            [sys.executable, "-c", PREDICT.split("before =")[0].replace('kind == "sklearn"', "False")
+             + "print(0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)", "lapwing", path, matrix],
+            capture_output=True, text=True, check=True,
+        ).stdout.split()  # fmt: skip
+        found = {}
+        for kind in ("lapwing", "sklearn"):
+            done = subprocess.run([sys.executable, "-c", PREDICT, kind, path, matrix], capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+            seconds, peak = map(float, done.stdout.split())
+            found[kind] = (seconds, max(peak - float(loaded[1]), 1.0))
+            print(f"  {name}, {kind}: {seconds:.3f} s for {X.shape[0]} documents, {found[kind][1]:.0f} MB over the model")
+        print(f"  {name}: {found['sklearn'][0] / found['lapwing'][0]:.1f} times faster, "
+              f"{found['sklearn'][1] / found['lapwing'][1]:.1f} times less memory")  # fmt: skip
+
+
+DMOZ = {
+    "lasso": [],
+    "Selected Ridge": ["--method", "selected-ridge", "--variance", "500"],  # AAGBD11: λ = 0.001
+}
+
+
+def train_dmoz(folder: Path, categories: int, name: str) -> tuple[Path, dict[str, Any], float, float]:
+    """(model, what `lapwing train` reports, seconds, peak memory in MB) of a process of its own."""
+    data = synthetic(folder, categories)
+    output = folder / f"dmoz-{categories}-{name.replace(' ', '-')}.lapwing"
+    command = [sys.executable, "-m", "lapwing", "train", data, "-o", output, "--stop-words", "none", "--stemmer", "none",
+               "--jobs", "2", "--json", *DMOZ[name]]  # fmt: skip
+    start = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    out, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(process.returncode)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return output, json.loads(out), seconds, peak
+
+
+def job_dmoz(folder: Path, categories: int) -> dict[str, Path]:
+    models = {}
+    for name in DMOZ:
+        output, told, seconds, peak = train_dmoz(folder, categories, name)
+        print(f"  {name}: {told['categories']} categories of {told['features']} features in {seconds:.0f} s on two "
+              f"threads, all told; peak of all so far {peak:.0f} MB, model {megabytes(output):.1f} MB, sparsity "
+              f"{told['sparsity']:.5f}, largest relative gap {told['largest_relative_gap']:.1e}")  # fmt: skip
+        models[name] = output
+    return models
+
+
+def job_growth(folder: Path, counts: list[int]) -> None:
+    for name in DMOZ:
+        for count in counts:
+            _, _, seconds, peak = train_dmoz(folder, count, name)
+            print(f"  {name}, {count} categories: {seconds:.1f} s, {1000 * seconds / count:.0f} ms each with reading; "
+                  f"peak of all so far {peak:.0f} MB")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    jobs = ("debian", "ridge", "predict", "dmoz", "growth")
+    parser.add_argument("jobs", nargs="*", help=", ".join(jobs))
+    parser.add_argument("--lists", type=Path, help="Debian's package lists")
+    parser.add_argument("--every", type=int, default=20)
+    parser.add_argument("--categories", type=int, default=CATEGORIES)
+    asked = parser.parse_args()
+    if unknown := set(asked.jobs) - set(jobs):
+        parser.error(f"unknown job {sorted(unknown)[0]}; there are {', '.join(jobs)}")
+    wanted = asked.jobs or list(jobs)
+    print(f"lapwing {lapwing.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, "
+          f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores")  # fmt: skip
+    CACHE.mkdir(parents=True, exist_ok=True)
+    corpus = None
+    if {"debian", "ridge", "predict"} & set(wanted):
+        corpus = debian(asked.lists or fetch_lists())
+        print("debtags")
+        describe(corpus)
+    if "ridge" in wanted:
+        print("ridge, one thread")
+        job_ridge(corpus, asked.every)
+    if {"debian", "predict"} & set(wanted):
+        print("debian")
+        job_debian(corpus, CACHE)
+    if "dmoz" in wanted:
+        print("dmoz")
+        job_dmoz(CACHE, asked.categories)
+    if "predict" in wanted:
+        print("predict")
+        for models in (sorted(CACHE.glob("debian-*.lapwing")), sorted(CACHE.glob(f"dmoz-{asked.categories}-*.lapwing"))):
+            for path in models:
+                model = lapwing.load(path)
+                test = corpus.part("test") if path.name.startswith("debian") else test_part(asked.categories)
+                job_predict({path.stem: path}, model.vectors(test.documents), CACHE)
+    if "growth" in wanted:
+        print("growth")
+        job_growth(CACHE, [c for c in (100, 400, 1600) if c < asked.categories] + [asked.categories])
+
+
+def test_part(categories: int) -> Corpus:
+    return lapwing.corpus.read(synthetic(CACHE, categories)).part("test")
+
+
+if __name__ == "__main__":
+    main()
