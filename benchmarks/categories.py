@@ -39,8 +39,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-os.environ.update(THREADS)
+os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
 import numpy as np
 import scipy.sparse as sp
@@ -314,7 +313,9 @@ def job_predict(models: dict[str, Path], X: sp.csr_matrix, folder: Path) -> None
                 raise SystemExit(done.stderr)
             seconds, peak = map(float, done.stdout.split())
             found[kind] = (seconds, max(peak - float(loaded[1]), 1.0))
-            print(f"  {name}, {kind}: {seconds:.3f} s for {X.shape[0]} documents, {found[kind][1]:.0f} MB over the model")
+            print(
+                f"  {name}, {kind}: {seconds:.3f} s for {X.shape[0]} documents, {found[kind][1]:.0f} MB over the model"
+            )
         print(f"  {name}: {found['sklearn'][0] / found['lapwing'][0]:.1f} times faster, "
               f"{found['sklearn'][1] / found['lapwing'][1]:.1f} times less memory")  # fmt: skip
 
@@ -390,7 +391,10 @@ def main() -> None:
         job_dmoz(CACHE, asked.categories)
     if "predict" in wanted:
         print("predict")
-        for models in (sorted(CACHE.glob("debian-*.lapwing")), sorted(CACHE.glob(f"dmoz-{asked.categories}-*.lapwing"))):
+        for models in (
+            sorted(CACHE.glob("debian-*.lapwing")),
+            sorted(CACHE.glob(f"dmoz-{asked.categories}-*.lapwing")),
+        ):
             for path in models:
                 model = lapwing.load(path)
                 test = corpus.part("test") if path.name.startswith("debian") else test_part(asked.categories)

@@ -103,7 +103,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             return answer
         chosen = [model.members(scores) for scores in blocks]
         if self._label_lists:
-            return [tuple(model.classes[k] for k in np.flatnonzero(row)) for block in chosen for row in block]
+            return [labels for block in chosen for labels in model.label_sets(block)]
         return np.vstack([np.zeros((0, len(model.classes)), dtype=bool), *chosen]).astype(int)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -142,7 +142,7 @@ class TrainSettings:
                     f'multi_class="multinomial" goes with {name}={only!r} only, got {getattr(self, name)!r}'
                 )
         if not as_prior(self.prior).shape.convex:
-            raise SettingsError('multi_class="multinomial" goes with laplace, gaussian or elasticnet, not with jeffreys')
+            raise SettingsError('multi_class="multinomial" goes with laplace, gaussian or elasticnet only')
 
     def _check_method(self) -> None:
         alpha = self.alpha

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lapwing.errors import MissingExtraError
 from lapwing.experiments.glm07.collection import Collection
 from lapwing.experiments.glm07.paths import Paths
 from lapwing.experiments.glm07.paths import paths as coefficient_paths
 from lapwing.experiments.glm07.tables import SHOWN, Runs, compared_run, parameters
+from lapwing.experiments.shown import INK, LINES, PALE, check_matplotlib, new_figure, png
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FIGURES = ("figure2", "figure3", "figure6", "figure7", "figure8")
-DPI = 144
-INK, PALE = "#1f2933", "#8a97a6"
-LINES = ("#1b6ca8", "#d1495b", "#2e8b57", "#e08e0b", "#6a4c93", "#00798c", "#8c564b", "#555555")
 JITTER = 0.08
-
-
-def check_matplotlib() -> None:
-    """Before hours of work, not after."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            'the figures need matplotlib, which is not installed; pip install "lapwing[experiments]"'
-        ) from error
 
 
 def figures(collection: Collection, runs: Runs, seed: int = 0) -> dict[str, tuple[str, bytes]]:
@@ -61,31 +46,11 @@ def figures(collection: Collection, runs: Runs, seed: int = 0) -> dict[str, tupl
             _scatter(collection, runs),
         ),
     }
-    return {name: (caption, _png(figure)) for name, (caption, figure) in drawn.items()}
-
-
-def _new(width: float, height: float) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(PALE)
-    axes.tick_params(colors=INK, which="both")
-    return figure, axes
-
-
-def _png(figure: Figure) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})  # the same bytes everywhere
-    return stream.getvalue()
+    return {name: (caption, png(figure)) for name, (caption, figure) in drawn.items()}
 
 
 def _paths(paths: Paths, coefficients: np.ndarray, prior: str) -> Figure:
-    figure, axes = _new(7.2, 4.6)
+    figure, axes = new_figure(7.2, 4.6)
     axes.axhline(0.0, color=PALE, linewidth=0.8)
     axes.axvline(paths.marked, color=INK, linewidth=1.0, linestyle=":")
     order = np.argsort(-coefficients[-1], kind="stable")
@@ -100,7 +65,7 @@ def _paths(paths: Paths, coefficients: np.ndarray, prior: str) -> Figure:
 
 
 def _parallel(collection: Collection, runs: Runs, seed: int) -> Figure:
-    figure, axes = _new(6.0, 5.6)
+    figure, axes = new_figure(6.0, 5.6)
     shown = ("ridge", "lasso", "svm")
     errors = np.column_stack([runs[compared_run(method)].errors("default") for method in shown])
     jitter = np.random.default_rng(seed).uniform(-JITTER, JITTER, errors.shape)
@@ -116,7 +81,7 @@ def _parallel(collection: Collection, runs: Runs, seed: int) -> Figure:
 
 
 def _boxes(collection: Collection, runs: Runs) -> Figure:
-    figure, axes = _new(6.4, 4.6)
+    figure, axes = new_figure(6.4, 4.6)
     kinds = {
         "norm-based": "lasso/norm/all",
         "norm-based,\nthe paper's stop": "lasso/norm/clg/all",
@@ -138,7 +103,7 @@ def _boxes(collection: Collection, runs: Runs) -> Figure:
 
 
 def _scatter(collection: Collection, runs: Runs) -> Figure:
-    figure, axes = _new(6.4, 5.0)
+    figure, axes = new_figure(6.4, 5.0)
     kept = parameters(runs["lasso/cv/all"])
     seen = (kept > 0) & (collection.positives > 0)  # what a logarithm can show
     axes.scatter(

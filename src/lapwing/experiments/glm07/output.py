@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Collection as Labels
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from lapwing.corpus import Corpus
-from lapwing.errors import InputError
 from lapwing.evaluate import compare
 from lapwing.experiments.glm07.collection import Collection, collect
 from lapwing.experiments.glm07.deviations import deviations
-from lapwing.experiments.glm07.figures import FIGURES, check_matplotlib, figures
+from lapwing.experiments.glm07.figures import FIGURES, figures
 from lapwing.experiments.glm07.page import page
 from lapwing.experiments.glm07.paper import PAIRS, Paper
 from lapwing.experiments.glm07.run import RunResult, run_everything
 from lapwing.experiments.glm07.settings import THRESHOLDS
-from lapwing.experiments.glm07.tables import Runs, Table, compared_run, parameters, tables
-from lapwing.model.file import write_beside
+from lapwing.experiments.glm07.tables import Runs, compared_run, parameters, tables
+from lapwing.experiments.shown import Table, check_matplotlib, write_files
 from lapwing.training import Progress, run_date
 
 
@@ -92,18 +89,9 @@ def reproduce(
 
 
 def write(made: Reproduction, folder: Path) -> list[str]:
-    """Write the files into `folder`, making it; a file appears only when it is complete. Returns their names."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
-    results = json.dumps(_plain(made.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
-    files = {f"{name}.png": content for name, (_, content) in made.pictures.items()}
-    files["results.json"] = results.encode() + b"\n"
-    files["index.html"] = page(made.collection, made.runs, made.tables, made.text, made.pictures).encode()
-    for name, content in files.items():
-        write_beside(folder / name, content)
-    return list(files)
+    """Write the files into `folder`; returns their names."""
+    shown = page(made.collection, made.runs, made.tables, made.text, made.pictures)
+    return write_files(folder, made.to_dict(), shown, made.pictures)
 
 
 def _run(done: RunResult, collection: Collection) -> dict[str, Any]:
@@ -167,14 +155,3 @@ def _paper(paper: Paper) -> dict[str, Any]:
         },
         "parameters": asdict(paper.kept),
     }
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity: null, and a word."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from lapwing.experiments.glm07.collection import Collection
-from lapwing.experiments.glm07.tables import Runs, Table, compared_run, parameters
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; margin: 2rem auto; max-width: 60rem;
-  padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.4rem; }
-.note, figcaption { color: #52606d; font-size: .92rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem; }
-th, td { padding: .25rem .8rem; text-align: right; white-space: nowrap; }
-th { border-bottom: 2px solid #cbd2d9; font-weight: 600; }
-tr + tr td { border-top: 1px solid #eef1f4; }
-td.word, th.word { text-align: left; }
-figure { margin: 1.5rem 0 2.5rem; } img { max-width: 100%; height: auto; }
-summary { cursor: pointer; margin: 1rem 0; }
-"""
+from lapwing.experiments.glm07.tables import Runs, compared_run, parameters
+from lapwing.experiments.shown import Table, document, picture_html, table_html
 
 
 def page(
@@ -36,48 +21,19 @@ def page(
     n, d = collection.train.shape
     left_out = f", {collection.left_out} others left out" if collection.left_out else ""
     parts = [
-        f"<h1>GLM07 on {escape(name)}</h1>",
         f"<p>{n:,} training and {collection.test.shape[0]:,} test documents, {d:,} terms, "
         f"{len(collection.categories)} categories{left_out}.</p>",
-        *(_table(table) for table in tables),
+        *(table_html(table) for table in tables),
         "<h2>Differences, and where they come from</h2>",
         *(f"<p>{escape(paragraph)}</p>" for paragraph in text),
         "<h2>Figures</h2>",
-        *(_picture(key, *made) for key, made in pictures.items()),
+        *(picture_html(key, *made) for key, made in pictures.items()),
         "<h2>Every category</h2>",
         f"<details><summary>{len(collection.categories)} categories</summary>",
-        _table(_categories(collection, runs), heading=False),
+        table_html(_categories(collection, runs), heading=False),
         "</details>",
     ]
-    body = "\n".join(parts)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>GLM07 on {escape(name)}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
-
-
-def _table(table: Table, heading: bool = True) -> str:
-    def row(cells: Sequence[str], tag: str) -> str:
-        marked = (
-            f"<{tag}{' class=word' if k < table.words else ''}>{escape(cell)}</{tag}>" for k, cell in enumerate(cells)
-        )
-        return f"<tr>{''.join(marked)}</tr>"
-
-    above = f"<h2>{escape(table.title)}</h2>\n" if heading else ""
-    note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
-    rows = "\n".join(row(cells, "td") for cells in table.rows)
-    head = row(table.head, "th")
-    return f'{above}{note}<div class="wide"><table>\n<thead>{head}</thead>\n<tbody>\n{rows}\n</tbody></table></div>'
-
-
-def _picture(key: str, caption: str, content: bytes) -> str:
-    data = base64.b64encode(content).decode()
-    return (
-        f'<figure id="{key}"><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
+    return document(f"GLM07 on {name}", parts)
 
 
 def _categories(collection: Collection, runs: Runs) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,23 +10,13 @@ from lapwing.evaluate import compare
 from lapwing.experiments.glm07.paper import METHODS, PAIRS, SIZES, Paper
 from lapwing.experiments.glm07.run import RunResult
 from lapwing.experiments.glm07.settings import MEASURES, THRESHOLDS
+from lapwing.experiments.shown import Table
 
 Runs = Mapping[str, RunResult]
 
 SHOWN = {"lasso": "lasso", "ridge": "ridge", "svm": "SVM"}
 MEASURE_NAMES = {"bns": "BNS", "chi2": "chi-square", "pearson": "Pearson"}
 BY = {"cv": "CV", "norm": "norm"}
-
-
-@dataclass(frozen=True)
-class Table:
-    """Head and rows of equal length; the first `words` columns hold words, the others numbers."""
-
-    title: str
-    note: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: int = 1
 
 
 def compared_run(method: str) -> str:
