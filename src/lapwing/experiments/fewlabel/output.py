@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lapwing.experiments.fewlabel.run import Curves
-from lapwing.experiments.glm07.figures import DPI, INK, LINES, check_matplotlib
+from lapwing.experiments.shown import DPI, INK, LINES, check_matplotlib
 from lapwing.model.file import write_beside
 
 HEAD = ("positives", "without", "with words", "gain", "better in")
