@@ -1,0 +1,87 @@
+"""A budget of features: never more, exact where the path has that many, and said why where not."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from estimators.data import indicator, matrix
+
+from lapwing import MAPClassifier, priors
+from lapwing.errors import InputError, SettingsError
+from lapwing.selection.squeezer import Budget, explain
+
+
+def path(counts: dict[float, int]) -> Any:
+    """A solver that keeps so many features from each variance on."""
+
+    def solve(variance: float) -> Any:
+        kept = max((n for v, n in counts.items() if variance >= v), default=0)
+        return SimpleNamespace(weights=np.r_[np.ones(kept), np.zeros(20 - kept), 1.0])
+
+    return solve
+
+
+def test_the_weakest_prior_within_the_budget() -> None:
+    solve = path({0.01: 1, 0.5: 3, 2.0: 4, 30.0: 9})
+    found = Budget(solve, 4, "a").limit(100.0)
+    assert found.kept == 4
+    assert 2.0 <= found.variance < 30.0
+    jump = Budget(solve, 6, "a").limit(100.0)
+    assert (jump.kept, jump.beyond) == (4, 9.0)
+    assert jump.variance == pytest.approx(30.0, rel=1e-3)
+    assert Budget(solve, 20, "a").limit(100.0)[1:2] == (9,)
+    assert math.isnan(Budget(solve, 20, "a").limit(100.0).beyond)
+    with pytest.raises(InputError, match="keeps 5 features however strong the prior"):
+        Budget(path({0.0: 5}), 4, "a").limit(100.0)
+
+
+def test_reasons() -> None:
+    assert explain(5, 5, 5, 7) == ""
+    assert explain(5, 4, 4, 7) == "4 of 5: the next weaker prior has 7"
+    assert explain(5, 4, 4, math.nan) == "4 of 5: the weakest prior tried has no more"
+    assert explain(5, 3, 5, 7) == "3 of 5: of the 5 chosen, the fit to them alone leaves some out"
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_never_more_and_the_reason_for_fewer(k: int) -> None:
+    X, Y = indicator(n=150, d=20)
+    model = MAPClassifier(max_features=k, cv_folds=4).fit(X, Y)
+    kept = np.diff(model.coef_.indptr)
+    assert kept.max() <= k
+    for n, reason in zip(kept, model.squeeze_, strict=True):
+        assert (reason == "") == (n == k)
+    assert (kept[:3] == k).all()  # the path has every number here
+    assert model.converged_.all()
+
+
+def test_words_that_stand_together_enter_together() -> None:
+    X, y = matrix(n=120, classes=2)
+    X = np.column_stack([X[:, :1], X[:, :1], X[:, :1], X[:, 5:]])
+    model = MAPClassifier(max_features=2, cv_folds=4).fit(X, y)
+    assert model.coef_.nnz == 0
+    assert model.squeeze_ == ["0 of 2: the next weaker prior has 3"]
+
+
+def test_with_knowledge_and_with_a_given_variance() -> None:
+    X, Y = indicator(n=150, d=20)
+    table = priors.PriorTable({"3": {"mode": 1.0, "variance": 1e-20}, "4": {"sign": "+"}})
+    model = MAPClassifier(table, max_features=3, cv_folds=4).fit(X, Y)
+    assert np.diff(model.coef_.indptr).max() <= 3
+    assert (model.coef_[:, [3]].toarray() == 1.0).all()
+    given = MAPClassifier(variance=5.0, max_features=2).fit(X, Y)
+    assert given.variance_.tolist() == [5.0] * 4
+    assert np.diff(given.coef_.indptr).max() <= 2
+    with pytest.raises(InputError, match="however strong the prior"):
+        MAPClassifier(priors.PriorTable({str(j): 1.0 for j in range(4)}), max_features=3).fit(X, Y)
+
+
+def test_what_cannot_be_squeezed() -> None:
+    X, y = matrix()
+    with pytest.raises(SettingsError, match="leaves features out"):
+        MAPClassifier("gaussian", max_features=3).fit(X, y)
+    with pytest.raises(SettingsError, match="max_features must be a whole number"):
+        MAPClassifier(max_features=0).fit(X, y)
