@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -228,3 +229,19 @@ def test_the_best_are_those_a_stable_sort_puts_first(width: int, count: int, see
     values = np.random.default_rng(seed).integers(0, 4, (5, width)).astype(float)
     for row, found in zip(values, best(values, count), strict=True):
         assert found.tolist() == np.argsort(-row, kind="stable")[:count].tolist()
+
+
+@pytest.mark.parametrize("density", [0.02, 0.2, 0.29])
+def test_the_kernel_and_scipy_agree_to_the_bit(density: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(3)
+    often = draw.random(60) < 0.2  # features with weights in most categories, as frequent words have
+    kept = draw.random((13, 60)) < np.where(often, 0.8, density / 2)
+    weights = np.where(kept, draw.standard_normal((13, 60)), 0.0)
+    documents = sp.random(50, 60, 0.3, random_state=1, format="csr")
+    made = model(weights, np.arange(13.0), classes=tuple(range(13)))
+    by_kernel = made.scores(documents)  # Numba is there: other tests have fitted
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr("lapwing.model.linear.WORTH_A_KERNEL", 0)
+    assert made.scores(documents).tobytes() == by_kernel.tobytes()
+    monkeypatch.setattr("lapwing.model.linear.WORTH_A_KERNEL", 10**9)
+    assert made.scores(documents).tobytes() == by_kernel.tobytes()

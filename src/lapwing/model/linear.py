@@ -107,15 +107,15 @@ class LinearModel:
         return bool(self.weights.nnz > 0.3 * self.weights.shape[0] * self.weights.shape[1])
 
     @cached_property
-    def _columns(self) -> sp.csr_matrix | np.ndarray:
+    def _columns(self) -> _Sparse | np.ndarray:
         return self._transposed(slice(None))
 
-    def _transposed(self, rows: slice) -> sp.csr_matrix | np.ndarray:
+    def _transposed(self, rows: slice) -> _Sparse | np.ndarray:
         """(d, rows)"""
         weights = self.weights[rows]
-        return weights.toarray().T.copy() if self._dense else weights.T.tocsr()
+        return weights.toarray().T.copy() if self._dense else _Sparse(weights.T.tocsr())
 
-    def _parts(self, rows: slice) -> Iterator[tuple[slice, sp.csr_matrix | np.ndarray]]:
+    def _parts(self, rows: slice) -> Iterator[tuple[slice, _Sparse | np.ndarray]]:
         """The transposed weights of `rows`, dense ones at most `LARGEST` numbers at a time."""
         first, last, _ = rows.indices(len(self.intercepts))
         everything = last - first == len(self.intercepts)
@@ -148,8 +148,8 @@ class LinearModel:
         intercepts = self.intercepts[rows]
         out = np.empty((matrix.shape[0], len(intercepts)))
         for columns, weights in self._parts(rows):
-            if sp.issparse(weights):
-                _sparse_product(matrix, weights, out)
+            if isinstance(weights, _Sparse):
+                weights.scores(matrix, out)
             else:
                 for start in range(0, matrix.shape[0], BLOCK):
                     out[start : start + BLOCK, columns] = matrix[start : start + BLOCK] @ weights
@@ -250,16 +250,31 @@ class LinearModel:
         return explain_text(self, text, categories)
 
 
-def _sparse_product(matrix: sp.csr_matrix, weights: sp.csr_matrix, out: np.ndarray) -> None:
-    """out = matrix @ weights, by a kernel where that is at hand or worth being loaded: the bits are the same."""
-    if "numba" in sys.modules or matrix.nnz >= WORTH_A_KERNEL:
-        from lapwing.kernels.sparse import scores
+class _Sparse:
+    """Weights by rows, one per feature."""
 
-        parts = [m.astype(np.int32, copy=False) for m in (matrix.indptr, matrix.indices)]
-        scores(*parts, matrix.data, weights.indptr, weights.indices, weights.data, out)
-        return
-    for start in range(0, matrix.shape[0], BLOCK):
-        out[start : start + BLOCK] = (matrix[start : start + BLOCK] @ weights).toarray()
+    def __init__(self, weights: sp.csr_matrix) -> None:
+        self.weights = weights
+
+    @cached_property
+    def full_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which features have weights in a quarter of the categories or more, and those rows as they are."""
+        many = np.flatnonzero(4 * np.diff(self.weights.indptr) >= max(self.weights.shape[1], 1))
+        place = np.full(self.weights.shape[0], -1, dtype=np.int32)
+        place[many] = np.arange(len(many))
+        return place, self.weights[many].toarray()
+
+    def scores(self, matrix: sp.csr_matrix, out: np.ndarray) -> None:
+        """out = matrix @ weights, by a kernel where that is at hand or worth being loaded: the bits are the same."""
+        if "numba" in sys.modules or matrix.nnz >= WORTH_A_KERNEL:
+            from lapwing.kernels.sparse import scores
+
+            documents = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False))
+            weights = (self.weights.indptr, self.weights.indices, self.weights.data)
+            scores(*documents, matrix.data, *weights, *self.full_rows, out)
+            return
+        for start in range(0, matrix.shape[0], BLOCK):
+            out[start : start + BLOCK] = (matrix[start : start + BLOCK] @ self.weights).toarray()
 
 
 def best(values: np.ndarray, count: int) -> list[np.ndarray]:
