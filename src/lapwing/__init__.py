@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "LogTfidfVectorizer",
     "MAPClassifier",
+    "NgramClassifier",
     "SelectedRidgeClassifier",
     "TextClassifier",
     "Utility",
@@ -34,6 +35,7 @@ __all__ = [
 _HOMES = {
     "LogTfidfVectorizer": "lapwing.estimators",
     "MAPClassifier": "lapwing.estimators",
+    "NgramClassifier": "lapwing.estimators",
     "SelectedRidgeClassifier": "lapwing.estimators",
     "TextClassifier": "lapwing.estimators",
     "Utility": "lapwing.selection",
@@ -44,7 +46,13 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from lapwing import corpus, errors, plots, priors
-    from lapwing.estimators import LogTfidfVectorizer, MAPClassifier, SelectedRidgeClassifier, TextClassifier
+    from lapwing.estimators import (
+        LogTfidfVectorizer,
+        MAPClassifier,
+        NgramClassifier,
+        SelectedRidgeClassifier,
+        TextClassifier,
+    )
     from lapwing.model import certify, load
     from lapwing.selection import Utility
     from lapwing.training import train

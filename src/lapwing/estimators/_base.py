@@ -21,7 +21,7 @@ from lapwing.model import LinearModel, save
 from lapwing.model.html import model_html
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
-from lapwing.training import TrainSettings, train_with_curves
+from lapwing.training import NgramSettings, TrainSettings, train_with_curves
 from lapwing.training.category import CategoryFit
 
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
@@ -37,8 +37,9 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         return self._settings_from(self.get_params(deep=False))
 
     def _settings_from(self, params: dict[str, Any]) -> TrainSettings:
-        """The parameters as settings; the text stage and cross-validation have a value of their own."""
+        """The parameters as settings; the text stage, n-grams and cross-validation have a value of their own."""
         text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
+        ngrams = {f.name: params.pop(f.name) for f in fields(NgramSettings) if f.name in params}
         grid = params.pop("cv_variances")
         plan = CrossValidation(
             variances=None if grid is None else tuple(float(v) for v in grid),
@@ -46,6 +47,10 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             runs=params.pop("cv_runs"),
             one_se=params.pop("one_se"),
         )
+        if ngrams:
+            return TrainSettings(
+                text=TextSettings.for_ngrams(**text), cv=plan, ngrams=NgramSettings(**ngrams), **params
+            )
         return TrainSettings(text=TextSettings(**text), cv=plan, **params)
 
     def _train(

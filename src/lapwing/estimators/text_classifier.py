@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
@@ -17,7 +17,45 @@ from lapwing.model.priors import Prior
 from lapwing.selection import Utility
 
 
-class TextClassifier(LinearModelClassifier):
+class TextsClassifier(LinearModelClassifier):
+    """What takes texts and labels: one per text, or a list of labels per text, or a 0/1 indicator matrix."""
+
+    _takes_label_lists = True
+
+    def fit(self, texts: Sequence[str], y: Any, sample_weight: Any = None) -> Self:
+        """Fit one classifier per category to texts and their labels `y`."""
+        texts = check_texts(texts)
+        sets, exclusive, classes = self._read_labels(y, len(texts))
+        corpus = Corpus(
+            name="texts",
+            kind="text",
+            documents=texts,
+            labels=sets,  # type: ignore[arg-type]
+            ids=range(len(texts)),  # type: ignore[arg-type]
+            exclusive=exclusive,
+            split=[],
+            weights=np.ones(len(texts)) if sample_weight is None else np.asarray(sample_weight, dtype=float),
+        )
+        self._train(corpus, classes)
+        return self
+
+    def _inputs(self, X: Any) -> list[str]:
+        return check_texts(X)
+
+    def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
+        """The words of `text` that spoke for and against each category, or those named."""
+        check_is_fitted(self)
+        return self.model_.explain(text, categories)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class TextClassifier(TextsClassifier):
     """`LogTfidfVectorizer` and `MAPClassifier` in one: fit(texts, labels).
 
     Labels are one per text, or a list of labels per text, or a 0/1 indicator matrix. Parameters are those of
@@ -30,8 +68,6 @@ class TextClassifier(LinearModelClassifier):
     >>> model.explain("a good one").categories[0].contributions[0].feature
     'good'
     """
-
-    _takes_label_lists = True
 
     def __init__(
         self,
@@ -99,35 +135,3 @@ class TextClassifier(LinearModelClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def fit(self, texts: Sequence[str], y: Any, sample_weight: Any = None) -> TextClassifier:
-        """Fit one classifier per category to texts and their labels `y`."""
-        texts = check_texts(texts)
-        sets, exclusive, classes = self._read_labels(y, len(texts))
-        corpus = Corpus(
-            name="texts",
-            kind="text",
-            documents=texts,
-            labels=sets,  # type: ignore[arg-type]
-            ids=range(len(texts)),  # type: ignore[arg-type]
-            exclusive=exclusive,
-            split=[],
-            weights=np.ones(len(texts)) if sample_weight is None else np.asarray(sample_weight, dtype=float),
-        )
-        self._train(corpus, classes)
-        return self
-
-    def _inputs(self, X: Any) -> list[str]:
-        return check_texts(X)
-
-    def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
-        """The words of `text` that spoke for and against each category, or those named."""
-        check_is_fitted(self)
-        return self.model_.explain(text, categories)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.classifier_tags.multi_label = True
-        return tags

@@ -136,6 +136,26 @@ def enlarged(table, slots):
 
 
 @kernel
+def _entry(key, chars, first, end, n_terms, spelling, term_ptr, table):
+    """Where a token stands in the table of terms, entered as a new one if it is; and the number of terms."""
+    slots = table.shape[0]
+    at = _slot(key, slots)
+    while table[at, TERM] != 0:
+        if table[at, KEY] == key:
+            known = np.int64(table[at, TERM]) - 1
+            if key < _HASHED or _same(chars, first, end - first, spelling, term_ptr[known], term_ptr[known + 1]):
+                return at, n_terms
+        at = (at + 1) & (slots - 1)
+    base = term_ptr[n_terms]
+    for k in range(first, end):
+        spelling[base + k - first] = chars[k]
+    n_terms += 1
+    term_ptr[n_terms] = base + end - first
+    table[at, KEY], table[at, TERM], table[at, PLACE] = key, n_terms, 0
+    return at, n_terms
+
+
+@kernel
 def count(chars, ends, last, before, n_terms, spelling, term_ptr, table):
     """Count the distinct tokens of every document, from what `cut` returns, adding to a table of terms.
 
@@ -163,24 +183,8 @@ def count(chars, ends, last, before, n_terms, spelling, term_ptr, table):
                     keys[k] = _key(chars, ahead, end)
                     touched ^= table[_slot(keys[k], slots), TERM]
                     ahead = end
-            key = keys[token % _AHEAD]
             end = ends[token]
-            at = _slot(key, slots)
-            while table[at, TERM] != 0:
-                if table[at, KEY] == key:
-                    known = np.int64(table[at, TERM]) - 1
-                    if key < _HASHED or _same(
-                        chars, first, end - first, spelling, term_ptr[known], term_ptr[known + 1]
-                    ):
-                        break
-                at = (at + 1) & (slots - 1)
-            if table[at, TERM] == 0:
-                base = term_ptr[n_terms]
-                for k in range(first, end):
-                    spelling[base + k - first] = chars[k]
-                n_terms += 1
-                term_ptr[n_terms] = base + end - first
-                table[at, KEY], table[at, TERM], table[at, PLACE] = key, n_terms, 0
+            at, n_terms = _entry(keys[token % _AHEAD], chars, first, end, n_terms, spelling, term_ptr, table)
             if table[at, PLACE] > first_here:  # places count from 1: this document has the term already
                 counts[np.int64(table[at, PLACE]) - before - 1] += 1
             else:
@@ -191,3 +195,20 @@ def count(chars, ends, last, before, n_terms, spelling, term_ptr, table):
         indptr[doc + 1] = nnz
     table[0, SPARE] = touched  # so that touching is not optimised away
     return n_terms, indptr, terms[:nnz], counts[:nnz]
+
+
+@kernel
+def number(chars, ends, n_terms, spelling, term_ptr, table):
+    """The term of every token, from what `cut` returns, adding to a table of terms as `count` does.
+
+    Returns (n_terms, terms).
+    """
+    terms = np.empty(ends.size, np.int32)
+    first = 0
+    for token in range(ends.size):
+        end = ends[token]
+        key = _key(chars, first, end)
+        at, n_terms = _entry(key, chars, first, end, n_terms, spelling, term_ptr, table)
+        terms[token] = np.int64(table[at, TERM]) - 1
+        first = end
+    return n_terms, terms

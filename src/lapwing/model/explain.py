@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lapwing.errors import InputError
 from lapwing.model.html import explanation_html
-from lapwing.text import strip_html, token_spans
+from lapwing.text import strip_html
 
 if TYPE_CHECKING:
     from lapwing.model.linear import LinearModel
@@ -58,7 +58,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     chosen = model.decide(scores)[0][-len(model.categories) :]
     if settings.strip_html and settings.tokens != "ready":
         text = strip_html(text)
-    spans = _term_spans(model, text)
+    spans = model.weighting.spans(text)
     values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
     rows = range(len(model.categories))
     if categories is not None:
@@ -88,23 +88,6 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
         )
     explained.sort(key=lambda one: -one.probability)
     return Explanation(text, tuple(explained))
-
-
-def _term_spans(model: LinearModel, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Where each term of the text stands."""
-    assert model.weighting is not None
-    settings = model.weighting.settings
-    found = list(token_spans(text, settings))
-    stems = [token for _, _, token in found]
-    if settings.stems:
-        import Stemmer
-
-        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(stems)
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for (start, end, token), stem in zip(found, stems, strict=True):
-        if token not in settings.stop_set:
-            spans.setdefault(stem, []).append((start, end))
-    return {stem: tuple(places) for stem, places in spans.items()}
 
 
 def _some(labels: Sequence[Hashable], limit: int = 8) -> str:

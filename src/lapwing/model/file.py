@@ -29,6 +29,7 @@ from lapwing.errors import InputError, LapwingError, ModelFileError
 from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.model.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
+from lapwing.text.matching import NgramWeighting
 
 SCHEMA = 1
 KEY = "lapwing"
@@ -131,6 +132,8 @@ def to_bytes(model: LinearModel) -> bytes:
     if model.weighting is not None:
         header["text"] = model.weighting.settings.to_dict()
         header["n_documents"] = model.weighting.n_documents
+        if isinstance(model.weighting, NgramWeighting):
+            header["ngrams"] = {"longest": list(model.weighting.longest), "members": model.weighting.members.tolist()}
         tensors["document_frequency"] = model.weighting.document_frequency
         types["document_frequency"] = np.int64
         named = _named(model.weighting)
@@ -291,7 +294,20 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
     _need(all(a < b for a, b in pairwise(terms)), "the terms are not sorted and distinct")
     kept = frequency >= settings.min_df
     kept[named] = True
-    return Weighting(settings, terms, frequency, n_documents, np.flatnonzero(kept))
+    columns = np.flatnonzero(kept)
+    if not settings.ngrams:
+        return Weighting(settings, terms, frequency, n_documents, columns)
+    told = header["ngrams"]
+    _need(isinstance(told, dict) and set(told) == {"longest", "members"}, "the n-grams' notes are not those of a model")
+    longest, members = told["longest"], told["members"]
+    _need(len(columns) == len(terms), "an n-gram has no column")
+    _need(isinstance(longest, list) and isinstance(members, list), "the n-grams' notes are not lists")
+    _need(len(longest) == len(members) == len(terms), "n-grams and their notes differ in number")
+    _need(all(isinstance(one, str) for one in longest), "a longest n-gram is not a string")
+    _need(all(type(one) is int and 0 < one < 2**63 for one in members), "a number of n-grams is not positive")
+    return NgramWeighting(
+        settings, terms, frequency, n_documents, columns, longest=longest, members=np.array(members, dtype=np.int64)
+    )
 
 
 def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_matrix:

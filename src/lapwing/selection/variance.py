@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,60 +104,93 @@ class Validation(NamedTuple):
         return -float(self.weight @ (log_sum_exp(scores) - scores[np.arange(len(self.y)), self.y]))
 
 
-class _HeldOut:
-    """Held-out log-likelihoods of one category; remembers what was fitted and starts from the nearest."""
+class HeldOut:
+    """Held-out log-likelihoods of one category; remembers what was fitted and starts from the nearest.
+
+    `validation`, where there is one, are the weights of documents to choose by, in place of folds.
+    """
 
     def __init__(
         self,
-        problem: Problem,
         y: np.ndarray,
         weight: np.ndarray,
-        prior: Prior,
-        intercept_variance: float | None,
         plan: CrossValidation,
         seed: np.random.SeedSequence,
-        tol: float,
-        max_iter: int,
-        link: str,
-        alphas: Sequence[float],
-        hessian: str,
-        validation: Validation | None,
+        validation: np.ndarray | None = None,
+        alphas: Sequence[float] = (0.0,),
     ) -> None:
-        self.problem, self.y, self.tol, self.max_iter, self.link = problem, y, tol, max_iter, link
-        self.prior, self.intercept_variance = prior, intercept_variance
-        self.alphas, self.hessian, self.apart = sorted(alphas, reverse=True), hessian, validation
+        self.y, self.plan, self.folded = y, plan, validation is None
+        self.alphas = sorted(alphas, reverse=True)
         if validation is None:
             fold = deal_folds(y, plan.folds, seed)
             self.training = [np.where(fold == run, 0.0, weight) for run in range(plan.runs)]
             self.validation = [np.where(fold == run, weight, 0.0) for run in range(plan.runs)]
         else:
-            self.training, self.validation = [weight], [validation.weight]
-        self.fitted: list[dict[float, np.ndarray]] = [{} for _ in self.training]
+            self.training, self.validation = [weight], [validation]
+        self.fitted: list[dict[float, Any]] = [{} for _ in self.training]
         self.values: dict[float, np.ndarray] = {}  # (alphas, runs), for every variance
 
-    def arrays(self, variance: float) -> PriorArrays:
-        return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
+    def fit(self, variance: float, run: int, start: Any) -> tuple[Any, list[float]]:
+        """A fit to the training part of a run, from that under a stronger prior or None; and its log-likelihoods."""
+        raise NotImplementedError
 
     def __call__(self, variance: float) -> float:
         """Σ over runs of the log-likelihood of the documents left out, with the best α."""
         if variance not in self.values:
-            arrays = self.arrays(variance)
             results = np.empty((len(self.alphas), len(self.training)))
-            for run, train in enumerate(self.training):
-                stronger = [v for v in self.fitted[run] if v < variance]
-                beta = np.clip(self.fitted[run][max(stronger)] if stronger else arrays.mode, arrays.lower, arrays.upper)
-                self._minimise(train, arrays, beta)
-                self.fitted[run][variance] = beta
-                for k, alpha in enumerate(self.alphas):
-                    results[k, run] = self._log_likelihood(run, self._pruned(train, arrays, beta, alpha))
+            for run, fitted in enumerate(self.fitted):
+                stronger = [v for v in fitted if v < variance]
+                fitted[variance], results[:, run] = self.fit(variance, run, fitted[max(stronger)] if stronger else None)
             self.values[variance] = results
         return max(_sums(self.values[variance]))
+
+    def curve(self, chosen: float, alpha: float | None = None) -> VarianceCurve:
+        """`alpha` is the best at the variance chosen unless given; the largest among equals."""
+        at = int(np.argmax(_sums(self.values[chosen]))) if alpha is None else self.alphas.index(alpha)
+        variances = np.array(sorted(self.values))
+        values = np.array([self.values[v][at] for v in variances.tolist()])
+        return VarianceCurve(variances, values, chosen, self.alphas[at])
+
+
+class _OverMatrix(HeldOut):
+    """Fits to one matrix: folds are weights of its documents."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        prior: Prior,
+        intercept_variance: float | None,
+        tol: float,
+        max_iter: int,
+        link: str,
+        hessian: str,
+        validation: Validation | None,
+        alphas: Sequence[float],
+        y: np.ndarray,
+        weight: np.ndarray,
+        plan: CrossValidation,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        super().__init__(y, weight, plan, seed, None if validation is None else validation.weight, alphas)
+        self.problem, self.tol, self.max_iter, self.link = problem, tol, max_iter, link
+        self.prior, self.intercept_variance = prior, intercept_variance
+        self.hessian, self.apart = hessian, validation
+
+    def arrays(self, variance: float) -> PriorArrays:
+        return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
 
     def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray) -> None:
         minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)[0]
+
+    def fit(self, variance: float, run: int, start: np.ndarray | None) -> tuple[np.ndarray, list[float]]:
+        arrays, train = self.arrays(variance), self.training[run]
+        beta = np.clip(arrays.mode if start is None else start, arrays.lower, arrays.upper)
+        self._minimise(train, arrays, beta)
+        pruned = (self._pruned(train, arrays, beta, alpha) for alpha in self.alphas)
+        return beta, [self._log_likelihood(run, one) for one in pruned]
 
     def _log_likelihood(self, run: int, beta: np.ndarray) -> float:
         from lapwing.kernels.loss import log_likelihood
@@ -168,15 +201,8 @@ class _HeldOut:
             log_likelihood(*self.problem.by_column, self.y, self.validation[run], as_link(self.link).code, beta)
         )
 
-    def curve(self, chosen: float, alpha: float | None = None) -> VarianceCurve:
-        """`alpha` is the best at the variance chosen unless given; the largest among equals."""
-        at = int(np.argmax(_sums(self.values[chosen]))) if alpha is None else self.alphas.index(alpha)
-        variances = np.array(sorted(self.values))
-        values = np.array([self.values[v][at] for v in variances.tolist()])
-        return VarianceCurve(variances, values, chosen, self.alphas[at])
 
-
-class _JointHeldOut(_HeldOut):
+class _JointOverMatrix(_OverMatrix):
     """Of a polytomous model: y holds class numbers, the prior compiles to a row for every class."""
 
     def arrays(self, variance: float) -> PriorArrays:
@@ -222,27 +248,21 @@ def choose_variance(
 
     With several `alphas` (Selected Ridge) the pair is chosen that is best.
     """
-    held_out = (_JointHeldOut if link == "softmax" else _HeldOut)(
-        problem,
-        y,
-        weight,
-        prior,
-        intercept_variance,
-        plan,
-        seed,
-        tol,
-        max_iter,
-        link,
-        alphas,
-        hessian,
-        validation,
+    held_out = (_JointOverMatrix if link == "softmax" else _OverMatrix)(
+        problem, prior, intercept_variance, tol, max_iter, link, hessian, validation, alphas, y, weight, plan, seed
     )
+    return choose(held_out, prior, method=method, start=start)
+
+
+def choose(held_out: HeldOut, prior: Prior, *, method: str, start: float) -> VarianceCurve:
+    """The same from held-out log-likelihoods of any kind of fit."""
+    plan = held_out.plan
     if method == "auto":
         return held_out.curve(_search(held_out, start))
     grid = sorted(plan.variances or default_grid(prior))
     values = np.array([held_out(v) for v in grid])
     best = int(np.argmax(values))  # the strongest prior among equals
-    if plan.one_se and validation is None:
+    if plan.one_se and held_out.folded:
         at = held_out.values[grid[best]]
         runs = at[int(np.argmax(_sums(at)))]
         margin = float(runs.std(ddof=1)) * math.sqrt(len(runs))  # of the sum over runs
@@ -253,7 +273,7 @@ def choose_variance(
     return held_out.curve(grid[best])
 
 
-def _search(value: _HeldOut, start: float) -> float:
+def _search(value: HeldOut, start: float) -> float:
     """Step out by a factor of 100 until the best lies inside, then follow a quadratic in the logarithm."""
     low, middle, high = start / BRACKET, start, start * BRACKET
     for _ in range(6):

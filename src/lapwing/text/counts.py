@@ -54,14 +54,35 @@ def count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Tokens:
 
 def count_kernel(batches: Iterable[list[str]], settings: TextSettings) -> Tokens:
     """The same from the kernels, over code points."""
+    from lapwing.kernels.tokens import count
+
+    parts: list[tuple[np.ndarray, ...]] = []
+    before = 0
+
+    def counted(chars: np.ndarray, ends: np.ndarray, last: np.ndarray, n_terms: int, *known: np.ndarray) -> int:
+        nonlocal before
+        n_terms, indptr, terms, counts = count(chars, ends, last, before, n_terms, *known)
+        before += len(terms)
+        parts.append((np.diff(indptr), terms, counts))
+        return n_terms
+
+    tokens = tokens_by_kernel(batches, settings, counted)
+    return Tokens(tokens, *(np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True)))
+
+
+def tokens_by_kernel(batches: Iterable[list[str]], settings: TextSettings, take: Callable[..., int]) -> list[str]:
+    """The distinct tokens, in order of first appearance; `take` is given the tokens of every batch.
+
+    It is called with (chars, ends, last, n_terms, spelling, term_ptr, table), see kernels/tokens.py, enters
+    new tokens in the table, and returns how many terms there are then.
+    """
     from lapwing.kernels import tokens as kernels
 
     mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
     fold = token_table(settings.table).fold
-    n_terms = before = 0
+    n_terms = 0
     spelling, term_ptr = np.empty(0, np.int32), np.zeros(1, np.int64)
     table = np.zeros((1 << 12, 4), np.uint64)
-    parts = []
     for batch in batches:
         starts = np.zeros(len(batch) + 1, dtype=np.int64)
         np.cumsum([len(d) for d in batch], out=starts[1:])
@@ -71,13 +92,9 @@ def count_kernel(batches: Iterable[list[str]], settings: TextSettings) -> Tokens
         term_ptr = _with_room(term_ptr, n_terms + 1, ends.size)
         if 2 * (n_terms + ends.size) > len(table):
             table = kernels.enlarged(table, 1 << (2 * (n_terms + ends.size)).bit_length())
-        n_terms, indptr, terms, counts = kernels.count(chars, ends, last, before, n_terms, spelling, term_ptr, table)
-        before += len(terms)
-        parts.append((np.diff(indptr), terms, counts))
+        n_terms = take(chars, ends, last, n_terms, spelling, term_ptr, table)
     letters = spelling[: term_ptr[n_terms]].tobytes().decode("utf-32-le")
-    ends_ = term_ptr[: n_terms + 1].tolist()
-    tokens = [letters[a:b] for a, b in pairwise(ends_)]
-    return Tokens(tokens, *(np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True)))
+    return [letters[a:b] for a, b in pairwise(term_ptr[: n_terms + 1].tolist())]
 
 
 def _with_room(array: np.ndarray, used: int, more: int) -> np.ndarray:
@@ -88,7 +105,7 @@ def _with_room(array: np.ndarray, used: int, more: int) -> np.ndarray:
     return larger
 
 
-def _terms(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
+def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
     """Distinct tokens to sorted terms: the terms, and for each token its term, -1 for a stop word."""
     stems = tokens
     if settings.stems:
@@ -113,13 +130,9 @@ def count_terms(
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
     """Count the terms of every document. `method` "plain" or "kernel" forces one of the two paths."""
-    batches = _batches(documents, settings, progress)
-    if method == "auto":
-        head = list(islice(batches, 1))
-        method = "plain" if sum(map(len, head[0] if head else ())) < PLAIN_CHARACTERS else "kernel"
-        batches = chain(head, batches)
-    counted = (count_plain if method == "plain" else count_kernel)(batches, settings)
-    terms, term_of = _terms(counted.tokens, settings)
+    batches, plain = in_batches(documents, settings, method, progress)
+    counted = (count_plain if plain else count_kernel)(batches, settings)
+    terms, term_of = terms_of(counted.tokens, settings)
     return Counts(terms, _matrix(counted, term_of, len(terms)))
 
 
@@ -138,6 +151,18 @@ def _matrix(counted: Tokens, term_of: np.ndarray, width: int) -> sp.csr_matrix:
     if len(term_of) != width:
         matrix.sum_duplicates()
     return matrix
+
+
+def in_batches(
+    documents: Iterable[str], settings: TextSettings, method: str, progress: Callable[[int], None] | None
+) -> tuple[Iterator[list[str]], bool]:
+    """Documents in batches, and whether plain Python is to read them: what `method` "auto" decides by their size."""
+    batches = _batches(documents, settings, progress)
+    if method == "auto":
+        head = list(islice(batches, 1))
+        method = "plain" if sum(map(len, head[0] if head else ())) < PLAIN_CHARACTERS else "kernel"
+        batches = chain(head, batches)
+    return batches, method == "plain"
 
 
 def _batches(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.text.counts import Counts, count_terms
+from lapwing.text.counts import Counts, count_terms, terms_of
 from lapwing.text.settings import TextSettings
+from lapwing.text.tokens import token_spans
 from lapwing.text.weighting import weigh
 
 
@@ -57,6 +58,22 @@ class Weighting:
         frequency = np.append(self.document_frequency, 0)[known]
         weights = weigh(counts.matrix, frequency, self.n_documents, self.settings)
         return take_columns(weights, self._column_of[known], len(self.columns))
+
+    def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Where each term stands in the text."""
+        places: dict[str, list[tuple[int, int]]] = {}
+        for start, end, term in term_spans(text, self.settings):
+            if term is not None:
+                places.setdefault(term, []).append((start, end))
+        return {term: tuple(where) for term, where in places.items()}
+
+
+def term_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, str | None]]:
+    """(start, end, term) of every token, in the order of the text; None for a stop word."""
+    found = list(token_spans(text, settings))
+    terms, term_of = terms_of([token for _, _, token in found], settings)
+    for (start, end, _), t in zip(found, term_of.tolist(), strict=True):
+        yield start, end, terms[t] if t >= 0 else None
 
 
 def take_columns(matrix: sp.csr_matrix, column_of: np.ndarray, width: int) -> sp.csr_matrix:

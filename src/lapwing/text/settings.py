@@ -31,6 +31,7 @@ class TextSettings:
     cosine      whether to divide by the Euclidean norm over all terms of the document
     min_df      terms in fewer training documents get no column; they still count in the norm
     table       version of the token table
+    ngrams      whether terms are n-grams, of which some were chosen; 1 where a document has them
     """
 
     tokens: str = "word"
@@ -43,6 +44,7 @@ class TextSettings:
     cosine: bool = True
     min_df: int = 1
     table: int = CURRENT_VERSION
+    ngrams: bool = False
 
     def __post_init__(self) -> None:
         _one_of("tokens", self.tokens, TOKENS)
@@ -55,7 +57,7 @@ class TextSettings:
                 raise SettingsError("stop_words must be 'smart', 'none' or a list of strings")
         if self.stemmer != "none":
             _one_of("stemmer", self.stemmer, ("none", *stemmer_names()))
-        for name in ("digits", "strip_html", "idf", "cosine"):
+        for name in ("digits", "strip_html", "idf", "cosine", "ngrams"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name in ("min_df", "table"):
@@ -83,9 +85,16 @@ class TextSettings:
 
     def to_dict(self) -> dict[str, Any]:
         record = asdict(self)
+        if not self.ngrams:
+            del record["ngrams"]  # as in files from before there were any
         if not isinstance(self.stop_words, str):
             record["stop_words"] = list(self.stop_words)
         return record
+
+    @classmethod
+    def for_ngrams(cls, **given: Any) -> TextSettings:
+        """The defaults for n-grams: words as they are, neither stopped nor stemmed; present or not."""
+        return cls(**{"stop_words": "none", "stemmer": "none", "tf": "binary", "idf": False, "cosine": False, **given})
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> TextSettings:

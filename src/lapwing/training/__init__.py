@@ -22,13 +22,15 @@ from lapwing.model.prior_table import PriorTable
 from lapwing.model.priors import Prior, as_prior
 from lapwing.selection import Utility
 from lapwing.text import Design, TextSettings, design
+from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.training.category import Categories, CategoryFit
 from lapwing.training.fingerprint import fingerprint
+from lapwing.training.ngrams import NgramCategories, chosen_ngrams
 from lapwing.training.polytomous import Polytomous
-from lapwing.training.settings import TrainSettings
+from lapwing.training.settings import NgramSettings, TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 
-__all__ = ["Progress", "TrainSettings", "make_design", "train", "train_with_curves"]
+__all__ = ["NgramSettings", "Progress", "TrainSettings", "make_design", "train", "train_with_curves"]
 
 log = logging.getLogger(__name__)
 
@@ -80,19 +82,28 @@ def train_with_curves(
             f"threshold={settings.threshold!r} decides on each category by itself, and these are {len(told.classes)} "
             "exclusive classes, of which the most probable is taken; leave it at its default"
         )
-    made = make_design(corpus, settings, progress)
     weights = check_weights(corpus.weights, len(corpus))
-    apart = None if validation is None else _validation(validation, made, told)
     keep_duals = len(told.fitted) * len(corpus) <= most_duals
-    kind = Polytomous if settings.joint else Categories
-    categories = kind(made, told, weights, settings, validation=apart, keep_duals=keep_duals)
+    if settings.ngrams is not None:
+        space = make_space(corpus, settings, progress)
+        apart: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, told))
+        categories: Categories = NgramCategories(space, told, weights, settings, apart, keep_duals)
+        data: tuple[Any, ...] = space.tokens
+    else:
+        made = make_design(corpus, settings, progress)
+        apart = None if validation is None else _validation(validation, made, told)
+        kind = Polytomous if settings.joint else Categories
+        categories = kind(made, told, weights, settings, validation=apart, keep_duals=keep_duals)
+        data = (made.matrix, list(made.feature_names))
     if checkpoint is None or settings.joint:  # one fit, which is finished or not
         fits, date = _fit_all(categories, progress), run_date()
     else:
-        key = fingerprint(settings, _release(), told, weights, made.matrix, list(made.feature_names), apart)
+        key = fingerprint(settings, _release(), told, weights, *data, apart)
         with Checkpoint(checkpoint, key, run_date()) as finished:
             fits, date = _fit_all(categories, progress, finished), finished.started
     _warn_unconverged(fits, told, settings)
+    if settings.ngrams is not None:
+        made, fits = chosen_ngrams(space, fits)
     return _assemble(corpus, settings, told, made, fits, date), fits
 
 
@@ -101,9 +112,13 @@ def _validation(corpus: Corpus, made: Design, told: Targets) -> tuple[sp.csr_mat
     X = check_matrix(corpus.documents) if made.weighting is None else made.weighting.vectors(corpus.documents)
     if X.shape[1] != made.matrix.shape[1]:
         raise InputError(f"expected validation documents of {made.matrix.shape[1]} features, got {X.shape[1]}")
+    return X, *_labels(corpus, told)
+
+
+def _labels(corpus: Corpus, told: Targets) -> tuple[Targets, np.ndarray]:
     known = set(told.classes)
     labels = [tuple(label for label in row if label in known) for row in corpus.labels]
-    return X, targets(labels, told.exclusive, told.classes), check_weights(corpus.weights, len(corpus))
+    return targets(labels, told.exclusive, told.classes), check_weights(corpus.weights, len(corpus))
 
 
 def _fit_all(
@@ -116,8 +131,8 @@ def _fit_all(
     rows = [row for row in range(len(categories)) if row not in fits]
     if fits:
         log.warning("going on after %d of %d categories, from %s", len(fits), len(categories), finished.path)  # type: ignore[union-attr]
-    if categories.settings.select_features is None and rows:
-        categories.problem  # noqa: B018  made once, before threads ask for it
+    if rows:
+        categories.prepare()
     step = None if progress is None else (lambda done: progress("fitting categories", done, len(rows)))
     if step is not None:
         step(0)
@@ -155,6 +170,18 @@ def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | No
 
 def named_features(prior: str | Prior, text: TextSettings | None) -> list[str]:
     return prior.in_terms(text).insisting if isinstance(prior, PriorTable) else []
+
+
+def make_space(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> NgramSpace:
+    if corpus.kind == "vectors":
+        raise InputError("n-grams need texts, and the data are vectors; train on vectors without n-grams")
+    assert settings.ngrams is not None
+    text = settings.text if corpus.kind == "text" else ready_made(settings.text)
+    step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
+    return ngram_space(
+        corpus.documents, text, max_length=settings.ngrams.max_length, min_support=settings.ngrams.min_support,
+        progress=step,
+    )  # fmt: skip
 
 
 def ready_made(text: TextSettings) -> TextSettings:

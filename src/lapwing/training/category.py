@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -174,18 +175,23 @@ class Categories:
             self.prior.compile(1.0, self.X.shape[1], settings.intercept_variance)
         )
 
-    def _signs(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Labels and document weights of a category."""
+    def labels(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Labels ±1 and weights of the documents in the problem of one category, by row of the model."""
         column = self.told.fitted[row]
         y = self.told.signs(column)
         weight = np.asarray(self.weights * self.factor(column, y), dtype=np.float64)
         return y, weight
 
+    def prepare(self) -> None:
+        """What all categories share, made once, before threads ask for it."""
+        if self.settings.select_features is None:
+            self.problem  # noqa: B018
+
     def fit_block(self, rows: Sequence[int]) -> list[CategoryFit]:
         """Categories by row of the model."""
         if not self.together:
             return [self.fit(row) for row in rows]
-        Y, weights = map(np.array, zip(*map(self._signs, rows), strict=True))
+        Y, weights = map(np.array, zip(*map(self.labels, rows), strict=True))
         variances = [self.norm_variance if self.given is None else float(self.given[row]) for row in rows]
         compiled = {v: self._compile(self.prior, self.problem, v) for v in set(variances)}
         settings = self.settings
@@ -198,7 +204,7 @@ class Categories:
     def fit(self, row: int, ready: FitResult | None = None) -> CategoryFit:
         """Category by row of the model; `ready` is its fit where that was made together with others."""
         column = self.told.fitted[row]
-        y, weight = self._signs(row)
+        y, weight = self.labels(row)
         features = self._features(y, weight)
         columns, problem, default = self._part(features)
         prior = self._bound(columns, column)
@@ -217,20 +223,32 @@ class Categories:
         variance, alpha = (variance, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
         result = ready or self._solve(problem, prior, y, weight, variance)
         result, pruned_objective = self._prune(problem, prior, y, weight, result, alpha)
-        threshold = self._threshold(row, problem, prior, y, weight, result, alpha)
+
+        def refit(weight: np.ndarray) -> np.ndarray:
+            fit = self._solve(problem, prior, y, weight, result.variance)
+            return problem.scores(self._prune(problem, prior, y, weight, fit, alpha)[0].weights)
+
+        threshold = self._threshold(row, y, weight, lambda: problem.scores(result.weights), refit)
         kept = np.flatnonzero(result.weights[:-1])
-        return CategoryFit(
-            features=(kept if features is None else features[kept]).astype(np.int32),
-            weights=result.weights[kept],
-            intercept=float(result.weights[-1]),
-            threshold=threshold,
-            alpha=alpha if self.pruning else float("nan"),
-            pruned_objective=pruned_objective,
+        return self._summary(
+            result, kept if features is None else features[kept], result.weights[kept], threshold, curve,
+            alpha=alpha if self.pruning else float("nan"), pruned_objective=pruned_objective,
             limit=float("nan") if squeezed is None else squeezed.kept,
             beyond=float("nan") if squeezed is None else squeezed.beyond,
+        )  # fmt: skip
+
+    def _summary(
+        self, result: FitResult, features: np.ndarray, weights: np.ndarray, threshold: float, curve: Any, **more: Any
+    ) -> CategoryFit:
+        return CategoryFit(
+            features=features.astype(np.int32),
+            weights=weights,
+            intercept=float(result.weights[-1]),
+            threshold=threshold,
             curve=curve,
             dual=result.dual if self.keep_duals else None,
             **{f.name: getattr(result, f.name) for f in fields(FitResult) if f.name in _NUMBERS},
+            **more,
         )
 
     def _part(self, features: np.ndarray | None) -> tuple[Columns, newton.Problem, float]:
@@ -359,32 +377,24 @@ class Categories:
         return replace(result, weights=selected.weights), selected.objective
 
     def _threshold(
-        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, result: FitResult,
-        alpha: float,
-    ) -> float:  # fmt: skip
+        self,
+        row: int,
+        y: np.ndarray,
+        weight: np.ndarray,
+        training_scores: Callable[[], np.ndarray],
+        refit: Callable[[np.ndarray], np.ndarray],
+    ) -> float:
+        """The cut-off of one category; `refit` gives all scores of a fit to other weights of the documents."""
         if not np.any(y[weight > 0] > 0):
             return float("inf")  # GLM07 section 5.2.2: without a positive document, say "no"
         fixed = self.settings.fixed_threshold
         if fixed is not None:
             return fixed
         if self.settings.threshold_data == "train":
-            scores = problem.scores(result.weights)
+            scores = training_scores()
         else:
-            scores = self._held_out_scores(row, problem, prior, y, weight, result.variance, alpha)
+            scores = np.empty(len(y))
+            fold = deal_folds(y, self.settings.cv.folds, self.seeds[row])
+            for out in (fold == k for k in np.unique(fold)):
+                scores[out] = refit(np.where(out, 0.0, weight))[out]  # each from a fit that did not see it
         return tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
-
-    def _held_out_scores(
-        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
-        alpha: float,
-    ) -> np.ndarray:  # fmt: skip
-        """Every document's score from a fit that did not see it."""
-        fold = deal_folds(y, self.settings.cv.folds, self.seeds[row])
-        scores = np.empty(len(y))
-        for k in range(self.settings.cv.folds):
-            out = fold == k
-            if out.any():
-                kept = np.where(out, 0.0, weight)
-                made = self._solve(problem, prior, y, kept, variance)
-                fit, _ = self._prune(problem, prior, y, kept, made, alpha)
-                scores[out] = problem.scores(fit.weights)[out]
-        return scores

@@ -19,10 +19,36 @@ from lapwing.text import TextSettings
 
 VARIANCES = ("norm", "cv", "auto")
 SOLVERS = ("auto", "clg", "em")
+NGRAM_SOLVERS = ("auto", "exact", "greedy")
+STEP_GRID = (200, 400, 600, 800, 1000)  # IBW08 varied the number of steps between 200 and 1,000
 THRESHOLD_DATA = ("train", "cv")
 MULTI_CLASS = ("ovr", "multinomial")
 METHODS = ("map", "selected-ridge")
 ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
+
+
+@dataclass(frozen=True)
+class NgramSettings:
+    """Features are n-grams of the text's tokens, 1 where the document has them.
+
+    max_length   tokens of the longest n-gram; None: any length
+    min_support  fewest documents an n-gram must be in
+    steps        of solver "greedy": None until the scores settle, a number, or "cv", chosen from `STEP_GRID`
+    search       whether "greedy" searches the tree of n-grams in "breadth" or in "depth" first; both find the same
+    """
+
+    max_length: int | None = None
+    min_support: int = 1
+    steps: int | str | None = None
+    search: str = "breadth"
+
+    def __post_init__(self) -> None:
+        _whole(self, "max_length", least=1, optional=True)
+        _whole(self, "min_support", least=1)
+        if self.steps != "cv":
+            _whole(self, "steps", least=1, optional=True)
+        if self.search not in ("breadth", "depth"):
+            raise SettingsError(f'search must be "breadth" or "depth", got {self.search!r}')
 
 
 @dataclass(frozen=True)
@@ -37,7 +63,8 @@ class TrainSettings:
     cv                  folds, runs, grid and rule of cross-validation
     intercept_variance  None: the same prior as the other coefficients; np.inf: none at all
     solver              "auto": certified Newton; "clg": GLM07's algorithm, with its own stopping rule; "em":
-                        EGJLM03's. Jeffreys' prior is always fitted by EM
+                        EGJLM03's. Jeffreys' prior is always fitted by EM. For n-grams "exact" (which "auto" then
+                        is) or "greedy"
     class_weight        None, "balanced", or label → factor
     threshold           "default" (probability ½), a probability, "error", "f1", "ber", "t11u", "t13u", a
                         `Utility`, or "expected_f1" (decided anew for every batch)
@@ -50,6 +77,7 @@ class TrainSettings:
     alpha               selected-ridge: its penalty; None for the universal one, "cv" for the best of ALPHAS and that
     hessian             selected-ridge: "diagonal" (the paper's closed form) or "full" (its Eq. 4 as it stands)
     tol                 bound on the duality gap, relative to the objective
+    ngrams              features are n-grams, of which the solver finds those it needs
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -75,6 +103,7 @@ class TrainSettings:
     max_iter: int = 500
     n_jobs: int | None = 1
     random_state: int | None = 0
+    ngrams: NgramSettings | None = None
 
     def __post_init__(self) -> None:
         prior = as_prior(self.prior)
@@ -95,17 +124,17 @@ class TrainSettings:
         if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
             raise SettingsError(f"tol must be between 0 and 1, got {self.tol!r}")
         object.__setattr__(self, "tol", float(self.tol))
-        self._check_whole("max_iter", least=1)
-        self._check_whole("select_features", least=1, optional=True)
-        self._check_whole("max_features", least=1, optional=True)
+        _whole(self, "max_iter", least=1)
+        _whole(self, "select_features", least=1, optional=True)
+        _whole(self, "max_features", least=1, optional=True)
         if self.max_features is not None and not prior.shape.strengths(np.ones(1))[0].any():
             raise SettingsError(f"max_features needs a prior that leaves features out, got {self.prior!r}")
-        self._check_whole("random_state", least=0, optional=True)
-        self._check_whole("n_jobs", least=None, optional=True)
+        _whole(self, "random_state", least=0, optional=True)
+        _whole(self, "n_jobs", least=None, optional=True)
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise SettingsError(f'class_weight must be None, "balanced" or a mapping, got {self.class_weight!r}')
         for name, choices in (
-            ("solver", SOLVERS),
+            ("solver", SOLVERS if self.ngrams is None else NGRAM_SOLVERS),
             ("threshold_data", THRESHOLD_DATA),
             ("feature_score", tuple(SCORES)),
             ("multi_class", MULTI_CLASS),
@@ -117,6 +146,7 @@ class TrainSettings:
         self._check_threshold()
         self._check_method()
         self._check_multi_class()
+        self._check_ngrams()
         prior = as_prior(self.prior)
         if not prior.shape.convex:
             if prior.shape is not prior:
@@ -159,14 +189,25 @@ class TrainSettings:
                 f"got {self.prior!r} and {self.solver!r}"
             )
 
-    def _check_whole(self, name: str, *, least: int | None, optional: bool = False) -> None:
-        value = getattr(self, name)
-        if optional and value is None:
+    def _check_ngrams(self) -> None:
+        if self.ngrams is None:
             return
-        if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
-            wanted = "a whole number" + ("" if least is None else f" of {least} or more")
-            raise SettingsError(f"{name} must be {wanted}, got {value!r}")
-        object.__setattr__(self, name, int(value))
+        text = self.text
+        for name, wrong in (
+            ("prior", as_prior(self.prior).name != "laplace"),
+            ("method", self.method != "map"),
+            ("multi_class", self.multi_class != "ovr"),
+            ("link", self.link != "logit" and self.solver == "greedy"),
+            ("select_features", self.select_features is not None),
+            ("max_features", self.max_features is not None),
+            ("standardize", self.standardize),
+            ("text", (text.tf, text.idf, text.cosine, text.min_df) != ("binary", False, False, 1)),
+        ):
+            if wrong:
+                raise SettingsError(
+                    f"n-grams are present or not, under a Laplace prior; leave {name} at its default for them"
+                    + (" (tf='binary', idf=False, cosine=False, min_df=1)" if name == "text" else "")
+                )
 
     def _check_threshold(self) -> None:
         rules = ("default", "expected_f1", *RULES)
@@ -186,3 +227,13 @@ class TrainSettings:
         if isinstance(self.threshold, Utility):
             return None
         return float(as_link(self.link).quantile(np.asarray(self.threshold, dtype=float)))
+
+
+def _whole(settings: object, name: str, *, least: int | None, optional: bool = False) -> None:
+    value = getattr(settings, name)
+    if optional and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
+        wanted = "a whole number" + ("" if least is None else f" of {least} or more")
+        raise SettingsError(f"{name} must be {wanted}, got {value!r}")
+    object.__setattr__(settings, name, int(value))

@@ -1,0 +1,131 @@
+"""All n-grams of a model found in one pass over a text: the automaton of Aho and Corasick (1975) over terms."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.text.design import Weighting, term_spans
+from lapwing.text.ngrams import joint
+from lapwing.text.sequences import Sequences, sequences
+from lapwing.text.settings import TextSettings
+
+PLAIN_TERMS = 60_000  # below this plain Python is done before Numba is loaded
+
+
+class Automaton:
+    """States are the beginnings of n-grams; 0 is the empty one.
+
+    step[state] term → state that goes one further; fallback[state] the longest other end of it that is a
+    state; feature[state] the n-gram it completes, -1 for none; shorter[state] the next fallback that
+    completes one, 0 for none; length[state] its number of terms
+    """
+
+    def __init__(self, ngrams: Sequence[str], settings: TextSettings) -> None:
+        blank = joint(settings)
+        self.number: dict[str, int] = {}  # of every term in an n-gram
+        self.step: list[dict[int, int]] = [{}]
+        self.feature, self.length = [-1], [0]
+        for j, ngram in enumerate(ngrams):
+            state = 0
+            for term in ngram.split(blank) if blank else ngram:
+                here = self.step[state]
+                t = self.number.setdefault(term, len(self.number))
+                if t not in here:
+                    here[t] = len(self.step)
+                    self.step.append({})
+                    self.feature.append(-1)
+                    self.length.append(self.length[state] + 1)
+                state = here[t]
+            self.feature[state] = j
+        self.fallback, self.shorter = [0] * len(self.step), [0] * len(self.step)
+        waiting = deque(self.step[0].values())
+        while waiting:
+            state = waiting.popleft()
+            for t, longer in self.step[state].items():
+                back = self.fallback[state]
+                while back and t not in self.step[back]:
+                    back = self.fallback[back]
+                back = self.step[back].get(t, 0)
+                self.fallback[longer] = back
+                self.shorter[longer] = back if self.feature[back] >= 0 and back else self.shorter[back]
+                waiting.append(longer)
+
+    def matches(self, numbers: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+        """(feature, length, number of terms read) of every n-gram as it is completed."""
+        state = 0
+        for i, t in enumerate(numbers, 1):
+            while state and t not in self.step[state]:
+                state = self.fallback[state]
+            state = self.step[state].get(t, 0)
+            found = state if self.feature[state] >= 0 else self.shorter[state]
+            while found:
+                yield self.feature[found], self.length[found], i
+                found = self.shorter[found]
+
+    @cached_property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """The same for the kernel: (begin, terms, states, fallback, feature, shorter), steps by state, sorted."""
+        begin = np.zeros(len(self.step) + 1, np.int64)
+        np.cumsum([len(here) for here in self.step], out=begin[1:])
+        steps = [sorted(here.items()) for here in self.step]
+        terms = np.array([t for here in steps for t, _ in here], dtype=np.int32)
+        states = np.array([s for here in steps for _, s in here], dtype=np.int32)
+        rest = (np.array(part, dtype=np.int32) for part in (self.fallback, self.feature, self.shorter))
+        return (begin, terms, states, *rest)
+
+
+@dataclass(frozen=True, eq=False)
+class NgramWeighting(Weighting):
+    """Documents as 0 and 1: which of the model's n-grams they have. `terms` are these n-grams.
+
+    longest   of every feature the longest n-gram that is in the same training documents
+    members   and how many such n-grams there are, itself included
+    """
+
+    longest: Sequence[str] = field(kw_only=True)
+    members: np.ndarray = field(kw_only=True)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        return Automaton(self.terms, self.settings)
+
+    def vectors(self, documents: Iterable[str], *, method: str = "auto") -> sp.csr_matrix:
+        """(n, d) 1.0 where the document has the n-gram."""
+        return self.match(sequences(documents, self.settings, method=method), method=method)
+
+    def match(self, read: Sequences, *, method: str = "auto") -> sp.csr_matrix:
+        """The same for documents that were read before."""
+        number = self.automaton.number
+        known = np.array([number.get(term, -1) for term in read.terms] + [-1], dtype=np.int32)  # -1 at the end: gaps
+        numbers = known[read.numbers]
+        if method == "auto":
+            method = "plain" if len(numbers) < PLAIN_TERMS else "kernel"
+        if method == "plain":
+            listed = numbers.tolist()
+            ends = read.starts.tolist()
+            rows = [sorted({j for j, _, _ in self.automaton.matches(listed[a:b])}) for a, b in pairwise(ends)]
+            indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int32)
+            indices = np.array([j for row in rows for j in row], dtype=np.int32)
+        else:
+            from lapwing.kernels.ngrams import match
+
+            indptr, indices = match(numbers, read.starts, len(self.terms), *self.automaton.arrays)
+        shape = (len(read.starts) - 1, len(self.terms))
+        return sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+
+    def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Where each n-gram stands in the text; they may overlap."""
+        found = list(term_spans(text, self.settings))
+        number = self.automaton.number
+        numbers = [-1 if term is None else number.get(term, -1) for _, _, term in found]
+        places: dict[str, list[tuple[int, int]]] = {}
+        for j, length, end in self.automaton.matches(numbers):
+            places.setdefault(self.terms[j], []).append((found[end - length][0], found[end - 1][1]))
+        return {ngram: tuple(where) for ngram, where in places.items()}
