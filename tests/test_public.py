@@ -20,6 +20,7 @@ PUBLIC = {
     "lapwing": [
         "LogTfidfVectorizer",
         "MAPClassifier",
+        "NgramClassifier",
         "SelectedRidgeClassifier",
         "TextClassifier",
         "Utility",

@@ -34,8 +34,8 @@ class NgramClassifier(TextsClassifier):
     --------
     >>> texts = ["not bad, quite good", "not good, quite bad"] * 4
     >>> model = NgramClassifier(variance=10.0).fit(texts, [1, 0] * 4)
-    >>> model.predict(["it is not bad"]).tolist()
-    [1]
+    >>> model.predict(texts[:2]).tolist()
+    [1, 0]
     """
 
     def __init__(
