@@ -143,6 +143,12 @@ def rows_named(model: LinearModel, names: Sequence[str]) -> list[int]:
     return [rows[name] for name in names] or list(rows.values())
 
 
+def readable(feature: str, model: LinearModel) -> str:
+    """A feature for the eye: blanks of an n-gram of characters are part of it, and shown."""
+    text = None if model.weighting is None else model.weighting.settings
+    return feature.replace(" ", "␣") if text is not None and text.ngrams and text.tokens == "char" else feature
+
+
 SPLITS = click.Choice(["train", "validation", "test", "all"])
 
 

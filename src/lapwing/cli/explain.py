@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lapwing.cli._common import model_argument, rows_named
+from lapwing.cli._common import model_argument, readable, rows_named
 from lapwing.cli._output import json_option, print_json, show
 from lapwing.errors import CorpusError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from lapwing.model import CategoryExplanation, Explanation
+    from lapwing.model import CategoryExplanation, Explanation, LinearModel
 
 
 @click.command("explain")
@@ -49,7 +49,7 @@ def command(
         return
     parts: list[RenderableType] = []
     for one in shown:
-        parts += ([""] if parts else []) + _category(result, one)
+        parts += ([""] if parts else []) + _category(result, one, loaded)
     show(*parts)
 
 
@@ -75,7 +75,7 @@ def _record(one: CategoryExplanation) -> dict[str, object]:
     return {**asdict(one), "contributions": [part._asdict() for part in one.contributions]}
 
 
-def _category(result: Explanation, one: CategoryExplanation) -> list[RenderableType]:
+def _category(result: Explanation, one: CategoryExplanation, model: LinearModel) -> list[RenderableType]:
     """The verdict, the text, and the parts that add up to the score."""
     from rich.padding import Padding
     from rich.text import Text
@@ -83,25 +83,33 @@ def _category(result: Explanation, one: CategoryExplanation) -> list[RenderableT
     head = Text(f"{one.category}", style="bold")
     verdict = "yes" if one.chosen else "no"
     head.append(f"  {verdict}, probability {one.probability:.3f}, score {one.score:+.2f}", style="not bold")
-    lines: list[RenderableType] = [head, Padding(_highlighted(result, one), (0, 0, 0, 2))]
+    lines: list[RenderableType] = [head, Padding(_highlighted(result, one, model), (0, 0, 0, 2))]
     for part in one.contributions:
         line = Text(f"  {part.contribution:+8.3f}  ", style="green" if part.contribution > 0 else "red")
         words = sorted({result.text[a:b].lower() for a, b in part.spans})
-        line.append(part.feature + (f"  ({', '.join(words)})" if words and words != [part.feature] else ""))
+        line.append(readable(part.feature, model))
+        if words and words != [part.feature]:
+            line.append(f"  ({', '.join(readable(word, model) for word in words)})")
         lines.append(line)
     return [*lines, Text(f"  {one.intercept:+8.3f}  (intercept)", style="dim")]
 
 
-def _highlighted(result: Explanation, one: CategoryExplanation) -> Text:
-    """The text, words for the category in green, words against it in red; stronger ones underlined."""
+def _highlighted(result: Explanation, one: CategoryExplanation, model: LinearModel) -> Text:
+    """The text, words for the category in green, words against it in red; stronger ones underlined.
+
+    n-grams are all underlined, or where one ends would be lost; where they overlap the strongest shows.
+    """
     from rich.text import Text
 
     text = Text(result.text)
     strongest = max((abs(part.contribution) for part in one.contributions), default=0.0)
-    for part in one.contributions:
+    ngrams = model.weighting is not None and model.weighting.settings.ngrams
+    for part in reversed(one.contributions):
         style = "green" if part.contribution > 0 else "red"
         if abs(part.contribution) >= 0.5 * strongest:
             style += " bold underline"
+        elif ngrams:
+            style += " not bold underline"
         for start, end in part.spans:
             text.stylize(style, start, end)
     body = result.text.strip()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapwing.cli._common import model_argument, rows_named
+from lapwing.cli._common import model_argument, readable, rows_named
 from lapwing.cli._output import json_option, print_json, show, table, width
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def command(model: str, categories: tuple[str, ...], top: int | None, as_json: b
     if as_json:
         print_json({"model": _head(loaded), "categories": records})
     elif categories:
-        show(*_about(loaded), *(part for record in records for part in ("", *_in_full(record))))
+        show(*_about(loaded), *(part for record in records for part in ("", *_in_full(record, loaded))))
     else:
         show(*_about(loaded), "", _overview(loaded, records))
 
@@ -67,8 +67,21 @@ def _record(model: LinearModel, row: int, limit: int | None) -> Record:
         "gap": float(fits.gap[row]),
         "kkt": float(fits.kkt[row]),
         "converged": bool(fits.converged[row]),
-        "weights": [{"feature": name, "weight": weight} for name, weight in model.top_features(row, limit)],
+        "weights": [
+            {"feature": name, "weight": weight, **_alike(model, name)}
+            for name, weight in model.top_features(row, limit)
+        ],
     }
+
+
+def _alike(model: LinearModel, name: str) -> Record:
+    """Of an n-gram: how many there are in the same training documents, and the longest of them."""
+    from lapwing.text.matching import NgramWeighting
+
+    if not isinstance(model.weighting, NgramWeighting):
+        return {}
+    at = model.weighting.index[name]
+    return {"members": int(model.weighting.members[at]), "longest": model.weighting.longest[at]}
 
 
 def _about(model: LinearModel) -> list[RenderableType]:
@@ -79,13 +92,17 @@ def _about(model: LinearModel) -> list[RenderableType]:
         kind = f"two exclusive classes, {model.classes[0]} and {model.classes[1]}; weights speak for the second"
     else:
         kind = f"{len(model.classes)} exclusive classes"
-    pruned = made.get("selected_ridge")
+    pruned, space = made.get("selected_ridge"), made.get("ngrams")
+    prior = f"{made.get('prior', '?')} prior, variance {made.get('variance', '?')}{_common_value(model)}"
+    if space and made.get("solver") == "greedy":
+        prior = "no prior: n-grams one by one, the steepest first, ended early"
     return [
         f"{kind}; {len(model.feature_names)} features; link {model.link}",
         f"trained on {made.get('documents', '?')} documents of {made.get('corpus', '?')}, "
         f"{made.get('date', '?')}, by lapwing {made.get('lapwing', '?')}",
-        f"{made.get('prior', '?')} prior, variance {made.get('variance', '?')}{_common_value(model)}"
+        prior
         + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
+        *([f"of {space['ngrams']:,} n-grams in {space['columns']:,} different sets of documents"] if space else []),
     ]
 
 
@@ -116,24 +133,24 @@ def _overview(model: LinearModel, records: list[Record]) -> Table:
     taken = sum(2 + max(map(len, (name, *cells))) for name, cells in columns.items())
     room = width() - taken - max(len("category"), *(len(str(r["category"])) for r in records)) - 2
     for i, record in enumerate(records):
-        made.add_row(str(record["category"]), *(cells[i] for cells in columns.values()), _words(record, room))
+        made.add_row(str(record["category"]), *(cells[i] for cells in columns.values()), _words(record, room, model))
     return made
 
 
-def _words(record: Record, room: int) -> Text:
+def _words(record: Record, room: int, model: LinearModel) -> Text:
     """As many as there is room for."""
     from rich.text import Text
 
     words = Text()
     for item in record["weights"]:
-        word = f"{'  ' if words else ''}{item['feature']} {item['weight']:+.2f}"
+        word = f"{'  ' if words else ''}{readable(item['feature'], model)} {item['weight']:+.2f}"
         if words and len(words) + len(word) > room:
             break
         words.append(word, "green" if item["weight"] > 0 else "red")
     return words
 
 
-def _in_full(record: Record) -> list[RenderableType]:
+def _in_full(record: Record, model: LinearModel) -> list[RenderableType]:
     """One category: its facts, and a line per word."""
     from rich.text import Text
 
@@ -148,5 +165,8 @@ def _in_full(record: Record) -> list[RenderableType]:
     lines: list[RenderableType] = [head, Text(f"  {record['intercept']:+10.3f}  (intercept)", "dim")]
     for item in record["weights"]:
         line = Text(f"  {item['weight']:+10.3f}  ", "green" if item["weight"] > 0 else "red")
-        lines.append(line.append(item["feature"]))
+        line.append(readable(item["feature"], model))
+        if item.get("members", 1) > 1:
+            line.append(f"  ({item['members']} alike, to “{readable(item['longest'], model)}”)", "dim")
+        lines.append(line)
     return lines

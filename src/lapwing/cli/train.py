@@ -117,7 +117,13 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds taking a turn.")
 @click.option("--validation", is_flag=True, help="Compare on the validation part of DATA instead of on folds.")
 @click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
-@click.option("--solver", type=click.Choice(["auto", "clg", "em"]), default="auto", show_default=True)
+@click.option(
+    "--solver",
+    type=click.Choice(["auto", "clg", "em", "exact", "greedy"]),
+    default="auto",
+    show_default=True,
+    help="n-grams: exact (which auto is) or greedy; else auto, clg or em.",
+)
 @click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight.")
 @click.option(
@@ -149,6 +155,23 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
 @click.option("--tol", type=float, default=1e-4, show_default=True, help="Bound on the relative duality gap.")
 @click.option("--max-iter", type=click.IntRange(min=1), default=500, show_default=True, help="Most rounds of a fit.")
+@click.option("--ngrams", type=click.Choice(["word", "char"]), help="Features are n-grams of words or characters.")
+@click.option("--max-length", type=click.IntRange(min=1), help="n-grams: most tokens  [default: any number]")
+@click.option(
+    "--min-support",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="n-grams: fewest documents one must be in.",
+)
+@click.option("--steps", help="n-grams, greedy: a number of steps, or cv  [default: until the scores settle]")
+@click.option(
+    "--search",
+    type=click.Choice(["breadth", "depth"]),
+    default="breadth",
+    show_default=True,
+    help="n-grams, greedy: how the tree of n-grams is searched; both find the same.",
+)
 @click.option("--tokens", type=click.Choice(["word", "char"]), default="word", show_default=True)
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
 @click.option("--strip-html", is_flag=True, help="Remove markup first.")
@@ -189,8 +212,7 @@ def command(
     goes on from the categories it had finished, kept in a file beside the output.
     """
     check_output(output, data)
-    given = click.get_current_context().get_parameter_source("prior")
-    if options["method"] == "selected-ridge" and given is click.core.ParameterSource.DEFAULT:
+    if options["method"] == "selected-ridge" and not _given("prior"):
         options["prior"] = ("gaussian",)
     settings = _settings(options)
     with progress_bar(quiet=as_json) as progress:
@@ -225,6 +247,7 @@ def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
         "features_per_category": {"min": int(kept.min()), "max": int(kept.max()), "mean": float(kept.mean())},
         "sparsity": model.sparsity,
         "selected_ridge": _pruned(model),
+        "ngrams": model.provenance.get("ngrams"),
         "largest_relative_gap": max(
             float(g) / (float(p) or 1.0) for g, p in zip(fits.gap, fits.objective, strict=True)
         ),
@@ -263,7 +286,11 @@ def _print(summary: dict[str, Any]) -> None:
         proof = (
             f"stationary with a positive-definite Hessian on these, largest slope {summary['largest_violation']:.1e}"
         )
-    click.echo(f"{size} of {summary['features']} features kept; {proof}")
+    if space := summary["ngrams"]:
+        of = f"n-grams kept, of {space['ngrams']:,} in {space['columns']:,} different sets of documents"
+    else:
+        of = f"of {summary['features']} features kept"
+    click.echo(f"{size} {of}; {proof}")
     if pruned := summary["selected_ridge"]:
         click.echo(
             f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
@@ -275,8 +302,18 @@ def _print(summary: dict[str, Any]) -> None:
 def _settings(options: dict[str, Any]) -> Any:
     from lapwing.selection.variance import CrossValidation
     from lapwing.text import TextSettings
-    from lapwing.training import TrainSettings
+    from lapwing.training import NgramSettings, TrainSettings
 
+    _check_ngrams(options)
+    ngrams = None
+    if options["ngrams"] is not None:
+        steps = None if options["steps"] is None else _number_or_name(options["steps"])
+        ngrams = NgramSettings(
+            max_length=options["max_length"], min_support=options["min_support"], search=options["search"],
+            steps=int(steps) if isinstance(steps, float) and steps.is_integer() else steps,  # type: ignore[arg-type]
+        )  # fmt: skip
+        options = {**options, "tokens": options["ngrams"], "tf": "binary", "idf": False, "cosine": False}
+        options |= {name: "none" for name in ("stop_words", "stemmer") if not _given(name)}
     text = TextSettings(
         tokens=options["tokens"], digits=options["digits"], strip_html=options["strip_html"],
         stop_words=_stop_words(options["stop_words"]), stemmer=options["stemmer"], tf=options["tf"],
@@ -297,5 +334,25 @@ def _settings(options: dict[str, Any]) -> Any:
         threshold_data=options["threshold_data"], select_features=options["select_features"],
         feature_score=options["feature_score"], max_features=options["max_features"],
         standardize=options["standardize"], tol=options["tol"],
-        max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"],
+        max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"], ngrams=ngrams,
     )  # fmt: skip
+
+
+def _given(name: str) -> bool:
+    """Whether an option was given, and has not its default value."""
+    return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
+def _check_ngrams(options: dict[str, Any]) -> None:
+    """Options that only n-grams have, and those that they have not."""
+    if options["ngrams"] is None:
+        for name in filter(_given, ("max_length", "min_support", "steps", "search")):
+            raise SettingsError(f"--{name.replace('_', '-')} belongs to --ngrams; add --ngrams word or --ngrams char")
+        if options["solver"] in ("exact", "greedy"):
+            raise SettingsError(f"--solver {options['solver']} belongs to --ngrams; add --ngrams word or --ngrams char")
+        return
+    for name in filter(_given, ("tokens", "tf", "idf", "cosine", "min_df")):
+        instead = {"tokens": "give --ngrams its value", "min_df": "use --min-support"}.get(name, "leave it out")
+        raise SettingsError(
+            f"--{name.replace('_', '-')} has no place beside --ngrams, whose features are present or not; {instead}"
+        )

@@ -6,6 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -102,9 +103,12 @@ def train_with_curves(
         with Checkpoint(checkpoint, key, run_date()) as finished:
             fits, date = _fit_all(categories, progress, finished), finished.started
     _warn_unconverged(fits, told, settings)
-    if settings.ngrams is not None:
-        made, fits = chosen_ngrams(space, fits)
-    return _assemble(corpus, settings, told, made, fits, date), fits
+    if settings.ngrams is None:
+        return _assemble(corpus, settings, told, made, fits, date), fits
+    made, fits = chosen_ngrams(space, fits)
+    model = _assemble(corpus, settings, told, made, fits, date)
+    model.provenance["ngrams"] = asdict(settings.ngrams) | {"ngrams": space.n_ngrams, "columns": len(space.node)}
+    return model, fits
 
 
 def _validation(corpus: Corpus, made: Design, told: Targets) -> tuple[sp.csr_matrix, Targets, np.ndarray]:
@@ -258,7 +262,7 @@ def _provenance(
         "documents_with_labels": sum(1 for row in corpus.labels if row),
         "features": made.matrix.shape[1],
         "skipped": corpus.skipped,
-        "prior": prior.shape.name,
+        "prior": "none" if settings.solver == "greedy" else prior.shape.name,
         **({"prior_rows": [str(row) for row in prior.rows]} if isinstance(prior, PriorTable) else {}),
         "multi_class": settings.multi_class,
         "variance": settings.variance if isinstance(settings.variance, str) else "given",
