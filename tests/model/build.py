@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from lapwing.model import FitSummary, LinearModel
 from lapwing.text import TextSettings, design
+from lapwing.text.matching import NgramWeighting
 
 TEXTS = ["corn wheat corn", "wheat oil 中文", "oil gas the ไทย", "gas हिन्दी x2 corn", "été oil corn"]
 
@@ -67,6 +68,19 @@ def text_model(
     if rows > 1:
         weights[-1] = 0.0
     return model(weights, np.linspace(-0.5, 0.5, rows), classes=classes, exclusive=exclusive, text=text)
+
+
+def ngram_model(terms: list[str], tokens: str = "word") -> LinearModel:
+    """Two categories that weigh these n-grams."""
+    names = sorted(terms)
+    ones = np.ones(len(names), dtype=np.int64)
+    weighting = NgramWeighting(
+        TextSettings.for_ngrams(tokens=tokens, ngrams=True), names, 2 * ones, 5, np.arange(len(names)),
+        longest=[name + " …" for name in names], members=np.arange(len(names), dtype=np.int64) + 1,
+    )  # fmt: skip
+    weights = sp.csr_matrix(np.sin(1.0 + np.arange(2 * len(names))).reshape(2, len(names)))
+    zeros = np.zeros(2)
+    return LinearModel("logit", ("a", "b"), False, weights, zeros, zeros, names, weighting, summary(2), {})
 
 
 def assert_same(a: LinearModel, b: LinearModel) -> None:
