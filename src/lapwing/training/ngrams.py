@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing.model.links import as_link
 from lapwing.model.priors import Laplace, norm_variance
+from lapwing.model.result import FitResult
 from lapwing.selection.variance import HeldOut, VarianceCurve, choose
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
 from lapwing.text import Design
@@ -73,7 +74,12 @@ class NgramCategories(Categories):
         """GLM07 Eq. 29 on the single tokens."""
         return norm_variance(self.space.unigrams(self.ngrams.min_support), self.weights)
 
-    def fit(self, row: int) -> CategoryFit:
+    @cached_property
+    def together(self) -> bool:
+        """Every category has n-grams of its own."""
+        return False
+
+    def fit(self, row: int, ready: FitResult | None = None) -> CategoryFit:
         y, weight = self.labels(row)
         settings = self.settings
         variance = self.norm_variance if self.given is None else float(self.given[row])
