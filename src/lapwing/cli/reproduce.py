@@ -16,6 +16,7 @@ from lapwing.errors import InputError
 if TYPE_CHECKING:
     from lapwing.experiments import aagbd11 as aagbd11_made
     from lapwing.experiments import glm07 as glm07_made
+    from lapwing.experiments import ibw08 as ibw08_made
 
 REUTERS = "reuters21578.*"
 
@@ -184,6 +185,57 @@ def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: 
         _print(made, folder)
 
 
+@command.command("ibw08")
+@click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
+              help="Texts of two or more exclusive classes.")  # fmt: skip
+@click.option("-o", "--output", default="ibw08", show_default=True, help="The folder to write to.")
+@click.option("--quick", is_flag=True, help="Lengths 1, 2 and any, one split, to try it out.")
+@click.option("--tokens", type=click.Choice(["word", "char"]), multiple=True,
+              help="Only n-grams of these; both unless given.")  # fmt: skip
+@click.option("--explicit", type=click.IntRange(min=0), default=5, show_default=True,
+              help="Longest n-grams to write out; that takes memory.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
+@click.option("--jobs", type=int, callback=_jobs, default=-1,
+              help="Threads over classes; -1 for every core. Only times depend on it.")  # fmt: skip
+@reading_options
+@json_option
+def ibw08(
+    data: str,
+    output: str,
+    reading: dict[str, Any],
+    quick: bool,
+    tokens: tuple[str, ...],
+    explicit: int,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """n-grams of any length by search, as in Ifrim, Bakır and Weikum (2008), against all of them written out.
+
+    Greedy and exact, words and characters, n-grams of up to 1 to 5 tokens and of any length, on the test part of
+    DATA or by 5-fold cross-validation; beside them liblinear's L1 logistic regression and linear SVM on the matrix
+    of all n-grams. Writes results.json, index.html and the figures.
+    """
+    folder = _checked_folder(output)
+    from dataclasses import replace
+
+    from lapwing.experiments.ibw08 import Plan, reproduce, write
+    from lapwing.experiments.shown import check_matplotlib
+
+    check_matplotlib()
+    plan = Plan.quick() if quick else Plan()
+    plan = replace(plan, tokens=tokens or plan.tokens, explicit=min(explicit, plan.explicit))
+    with progress_bar(quiet=as_json) as progress:
+        corpus = read_documents(data, reading, progress)
+        announce_compiling()
+        made = reproduce(corpus, plan, seed=seed, n_jobs=jobs, progress=progress)
+        write(made, folder)
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        _print(made, folder)
+
+
 def _checked_folder(output: str) -> Path:
     """Before the work, not after."""
     folder = Path(output)
@@ -212,7 +264,9 @@ def _lines(path: str | None) -> list[str] | None:
     return [line for line in lines if line]
 
 
-def _print(made: glm07_made.Reproduction | aagbd11_made.Reproduction, folder: Path) -> None:
+def _print(
+    made: glm07_made.Reproduction | aagbd11_made.Reproduction | ibw08_made.Reproduction, folder: Path
+) -> None:
     for one in made.tables:
         grid = table(*one.head, left=range(one.words))
         for row in one.rows:
