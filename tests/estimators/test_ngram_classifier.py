@@ -91,7 +91,7 @@ def test_choices_by_cross_validation() -> None:
             assert chosen == curve.chosen
             assert curve.total.max() == curve.total[curve.variances == chosen]
     stepped = NgramClassifier(solver="greedy", steps="cv", cv_folds=3).fit(texts, labels)
-    for curve, taken in zip(stepped.variance_curves_, stepped.n_iter_, strict=True):
+    for curve, taken in zip(stepped.step_curves_, stepped.n_iter_, strict=True):
         assert curve.steps.tolist() == [200, 400, 600, 800, 1000]
         assert taken <= curve.chosen
     tuned = NgramClassifier(variance=1.0, threshold="f1", threshold_data="cv", cv_folds=4)

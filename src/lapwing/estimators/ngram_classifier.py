@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from lapwing.corpus import Corpus
 from lapwing.estimators.text_classifier import TextsClassifier
 from lapwing.selection import Utility
+from lapwing.training.category import CategoryFit
 
 
 class NgramClassifier(TextsClassifier):
@@ -28,7 +30,7 @@ class NgramClassifier(TextsClassifier):
     stop_words, stemmer : none unless asked for; no n-gram spans a stop word
 
     The others, and the attributes after fit(), are those of `MAPClassifier`. With "greedy" the gap is NaN, and
-    kkt_ is the steepest derivative left.
+    kkt_ is the steepest derivative left; step_curves_ are the held-out log-likelihoods where steps="cv".
 
     Examples
     --------
@@ -88,3 +90,10 @@ class NgramClassifier(TextsClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _train(
+        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
+    ) -> list[CategoryFit]:
+        fits = super()._train(corpus, classes, validation)
+        self.step_curves_ = [one.steps for one in fits]
+        return fits

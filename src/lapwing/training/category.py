@@ -46,7 +46,7 @@ class CategoryFit(Proven):
     limit, beyond       where features are limited: as `kept` and `beyond` of selection/squeezer.py; else NaN
     alpha, pruned_objective   Selected Ridge: its penalty, and the objective at the weights; else NaN
     curve               where the variance was chosen by one
-    dual                for those who ask; not kept in a checkpoint
+    dual, steps         for those who ask; not kept in a checkpoint: the steps of SLR where these were chosen
     """
 
     features: np.ndarray
@@ -66,6 +66,7 @@ class CategoryFit(Proven):
     beyond: float = float("nan")
     curve: VarianceCurve | None = None
     dual: np.ndarray | None = None
+    steps: Any = None
 
     def shortfall(self, k: int | None) -> str:
         """Why there are fewer features than the k allowed; "" where there are as many, or any number is allowed."""

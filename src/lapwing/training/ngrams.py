@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.model.links import as_link
 from lapwing.model.priors import Laplace, norm_variance
@@ -62,7 +63,8 @@ class NgramCategories(Categories):
         validation: tuple[Sequences, Targets, np.ndarray] | None = None,
         keep_duals: bool = False,
     ) -> None:
-        super().__init__(None, told, weights, settings, keep_duals=keep_duals)
+        nothing = Design(sp.csr_matrix((space.n_documents, 0)), [], None)
+        super().__init__(nothing, told, weights, settings, keep_duals=keep_duals)
         assert settings.ngrams is not None
         self.space, self.ngrams, self.documents_apart = space, settings.ngrams, validation
 
@@ -83,12 +85,14 @@ class NgramCategories(Categories):
         y, weight = self.labels(row)
         settings = self.settings
         variance = self.norm_variance if self.given is None else float(self.given[row])
-        curve: VarianceCurve | StepCurve | None = None
+        self._check_flat(self.told.fitted[row], self.columns, self.prior, y, weight, variance)
+        curve: VarianceCurve | None = None
+        tried: StepCurve | None = None
         if settings.solver == "greedy":
             steps = self.ngrams.steps
             if isinstance(steps, str):
-                curve = self._choose_steps(row, y, weight, variance)
-                steps = curve.chosen
+                tried = self._choose_steps(row, y, weight, variance)
+                steps = tried.chosen
             solve = partial(
                 greedy, self.space, y, variance=variance, intercept_variance=settings.intercept_variance, steps=steps,
                 breadth=self.ngrams.search == "breadth",
@@ -107,7 +111,7 @@ class NgramCategories(Categories):
         threshold = self._threshold(
             row, y, weight, lambda: fit.scores(self.space), lambda weight: solve(weight).scores(self.space)
         )
-        return self._summary(fit.result, fit.classes, fit.result.weights[:-1], threshold, curve)
+        return self._summary(fit.result, fit.classes, fit.result.weights[:-1], threshold, curve, steps=tried)
 
     def _of_category(self, row: int, y: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
         """What a `HeldOut` wants to know."""

@@ -11,7 +11,7 @@ import numpy as np
 from lapwing.errors import SettingsError
 from lapwing.model.links import as_link
 from lapwing.model.prior_table import PriorTable
-from lapwing.model.priors import Gaussian, Prior, as_prior, check_variance
+from lapwing.model.priors import Gaussian, Laplace, Prior, as_prior, check_variance
 from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.variance import CrossValidation
 from lapwing.solvers.selected_ridge import HESSIANS
@@ -194,7 +194,7 @@ class TrainSettings:
             return
         text = self.text
         for name, wrong in (
-            ("prior", as_prior(self.prior).name != "laplace"),
+            ("prior", not isinstance(as_prior(self.prior), Laplace)),
             ("method", self.method != "map"),
             ("multi_class", self.multi_class != "ovr"),
             ("link", self.link != "logit" and self.solver == "greedy"),

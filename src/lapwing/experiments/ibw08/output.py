@@ -177,6 +177,8 @@ def _plot(results: Results, plan: Plan, tokens: str, what: str) -> Figure:
     axes.set_ylabel("macro F1 × 100" if what == "macro_f1" else "seconds of training")
     if what == "seconds":
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
     axes.margins(y=0.12)
     axes.legend(frameon=False, fontsize=9)
     return figure
