@@ -259,6 +259,9 @@ def search(left, right, after, doc_at, pull, floor, rising, slack, breadth):
     What lies below a node is looked at only if the bound of `sums` exceeds the floor.
     """
     m = left.size
+    most = 0.0
+    for i in range(pull.size):
+        most = max(most, abs(pull[i]))
     waiting, bound = np.empty(m, np.int32), np.empty(m)
     found, value = np.empty(64, np.int32), np.empty(64)
     count = 0
@@ -275,6 +278,9 @@ def search(left, right, after, doc_at, pull, floor, rising, slack, breadth):
             continue
         child = v + 1
         while child < after[v]:
+            if (right[child] - left[child]) * most <= floor:  # no sum over so few documents can exceed it
+                child = after[child]
+                continue
             up, down = sums(doc_at[left[child] : right[child]], pull)
             slope = up - down
             if abs(slope) > floor:
