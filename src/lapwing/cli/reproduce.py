@@ -264,9 +264,7 @@ def _lines(path: str | None) -> list[str] | None:
     return [line for line in lines if line]
 
 
-def _print(
-    made: glm07_made.Reproduction | aagbd11_made.Reproduction | ibw08_made.Reproduction, folder: Path
-) -> None:
+def _print(made: glm07_made.Reproduction | aagbd11_made.Reproduction | ibw08_made.Reproduction, folder: Path) -> None:
     for one in made.tables:
         grid = table(*one.head, left=range(one.words))
         for row in one.rows:
