@@ -313,3 +313,14 @@ def test_jeffreys_claims_no_optimum(run: Command, news: Path, tmp_path: Path) ->
     told = run("train", news, "-o", tmp_path / "m", "--prior", "jeffreys", "--json").json
     assert told["stationary_only"]
     assert told["converged"]
+
+
+def test_a_budget_of_features(run: Command, news: Path, tmp_path: Path) -> None:
+    ended = run("train", news, "-o", tmp_path / "m", "--max-features", "3", "--json")
+    assert ended.code == 0
+    assert ended.json["features_per_category"]["max"] <= 3
+    kept = dict(
+        zip(map(str, lapwing.load(tmp_path / "m").categories), lapwing.load(tmp_path / "m").n_kept, strict=True)
+    )
+    assert set(ended.json["squeezed"]) == {label for label, n in kept.items() if n < 3}
+    assert "--max-features" not in run("train", news, "-o", tmp_path / "m").out

@@ -253,6 +253,7 @@ def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
         ),
         "largest_violation": float(fits.kkt.max()),
         "converged": bool(fits.converged.all()),
+        **_squeezed(model),
         "stationary_only": model.provenance["prior"] == "jeffreys",
     }
 
@@ -267,6 +268,14 @@ def _pruned(model: LinearModel) -> dict[str, Any] | None:
         "ridge_objective": float(model.fits.objective.sum()),
         "objective": sum(made["objective"]),
     }
+
+
+def _squeezed(model: LinearModel) -> dict[str, Any]:
+    """Which categories have fewer features than allowed, and why."""
+    reasons = model.provenance.get("squeezed")
+    if reasons is None:
+        return {}
+    return {"squeezed": {str(c): why for c, why in zip(model.categories, reasons, strict=True) if why}}
 
 
 def _print(summary: dict[str, Any]) -> None:
@@ -296,6 +305,8 @@ def _print(summary: dict[str, Any]) -> None:
             f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
             f"solutions, {pruned['objective']:.6g} after pruning"
         )
+    for category, reason in summary.get("squeezed", {}).items():
+        click.echo(f"  {category}: {reason}")
     click.echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
 
 

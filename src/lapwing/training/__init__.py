@@ -277,6 +277,8 @@ def _provenance(
         "tol": settings.tol,
         "date": date,
     }
+    if settings.max_features is not None:
+        about["squeezed"] = [one.shortfall(settings.max_features) for one in fits]
     if settings.method == "selected-ridge":
         about["selected_ridge"] = {
             "hessian": settings.hessian,
