@@ -227,7 +227,8 @@ def overload(served: Served, texts: list[str], seconds: float) -> None:
         asyncio.run(load(server.port, contents, 1, 0.5))
         before = server.memory
         found = asyncio.run(load(server.port, contents, 640, seconds, check))
-        print(f"640 clients, 32 admitted: {found['codes']}, {found['lost']} lost, {found['wrong']} wrong; "
+        print(f"640 clients that never pause, 32 admitted, {seconds:g} s: {found['codes']}, {found['lost']} lost, "
+              f"{found['wrong']} wrong; "
               f"memory {before:.0f} MB before, {server.memory:.0f} MB after")  # fmt: skip
     finally:
         server.stop()

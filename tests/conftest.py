@@ -48,9 +48,12 @@ def trained(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[di
     return json.loads(subprocess.run(line, check=True, capture_output=True).stdout), path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """Debian's Chromium, driven by Playwright, or a skip that says why."""
+    """Debian's Chromium, driven by Playwright, or a skip that says why.
+
+    For one module at a time: while it is there an event loop runs in this thread, and others could not run theirs.
+    """
     driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = shutil.which("chromium")
     if program is None:

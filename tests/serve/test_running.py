@@ -22,7 +22,7 @@ from serve.start import Server
 
 def test_twenty_times_more_clients_than_it_takes(folder: Path) -> None:
     """Every request is answered, with 200 and its own answer or with 503 and Retry-After; memory stays bounded."""
-    admitted, clients, each = 4, 80, 12
+    admitted, clients, each = 4, 80, 5
     loaded = lapwing.load(folder / "sets.lapwing")
     given = texts(clients, seed=9)
     wanted = [dict(zip(loaded.classes, row, strict=True)) for row in loaded.category_proba(given).tolist()]

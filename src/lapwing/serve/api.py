@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import FastAPI, Request
@@ -20,10 +20,8 @@ from lapwing.serve.guard import POLICY
 from lapwing.serve.pages import policy_for, serve_page
 from lapwing.serve.settings import ServeSettings
 from lapwing.serve.store import Served, Store
+from lapwing.serve.turns import INLINE, Turns
 
-INLINE = 20_000  # characters: less is done at once, more in a thread, so that others need not wait
-
-T = TypeVar("T")
 Name = Annotated[str, Field(max_length=1000)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -174,20 +172,7 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan(store, settings),
     )
-    turn = asyncio.Lock()
-
-    async def work(characters: int, task: Callable[[], T]) -> T:
-        """One task at a time; between two of them the others are heard, and refused where they are too many."""
-        await turn.acquire()
-        if characters > INLINE:  # a thread cannot be stopped: its turn ends when it is done, not when we no longer wait
-            running = asyncio.get_running_loop().run_in_executor(None, task)
-            running.add_done_callback(lambda done: turn.release())
-            return await asyncio.shield(running)
-        try:
-            await asyncio.sleep(0)
-            return task()
-        finally:
-            turn.release()
+    turns = Turns()
 
     def served(name: str | None) -> Served:
         found = store.get(name)
@@ -207,7 +192,7 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
             raise _wrong_kind(one)
         documents = one.matrix(texts, asked.vectors)
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
-        proba, chosen = await work(characters, lambda: one.classify(documents))
+        proba, chosen = await turns.do(characters, lambda: one.classify(documents))
         results = [_result(one.labels, *row, asked.top) for row in zip(proba, chosen, strict=True)]
         return JSONResponse({"model": one.name, "results": results})
 
@@ -218,7 +203,7 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
         if not one.reads_text:
             raise _wrong_kind(one)
         wanted = None if asked.categories is None else [_category(one, name) for name in asked.categories]
-        found = await work(len(asked.text), lambda: one.model.explain(asked.text, wanted))
+        found = await turns.do(len(asked.text), lambda: one.model.explain(asked.text, wanted))
         categories = found.categories if wanted is not None else found.categories[: asked.top]
         return JSONResponse(
             {"model": one.name, "text": found.text, "categories": [_explained(item) for item in categories]}

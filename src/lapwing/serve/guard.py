@@ -26,6 +26,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 log = logging.getLogger("lapwing.serve")
 RETRY_AFTER = "1"
+SMALL = 65536  # bytes of a body that is refused unread, and yet not worth a new connection
 OPEN = ("/health",)  # answered whatever the load, and without a token
 
 HEADERS = [
@@ -161,7 +162,8 @@ class _Exchange:
             return
         body = json.dumps({"error": refusal.error}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        if self.headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in self.headers:
+        length = self.headers.get(b"content-length", b"0")
+        if b"transfer-encoding" in self.headers or not length.isdigit() or int(length[:9]) > SMALL or len(length) > 9:
             headers.append((b"connection", b"close"))  # the rest of its body is not waited for
         await self.send(
             {"type": "http.response.start", "status": refusal.status, "headers": [*headers, *refusal.headers]}

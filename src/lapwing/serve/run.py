@@ -34,7 +34,8 @@ def guarded(store: Store, settings: ServeSettings) -> Any:
 def listen(settings: ServeSettings) -> socket.socket:
     """A listening socket, so that what was asked for is known to be free before models are loaded."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: asyncio switches Nagle's algorithm off only where it is, and answers wait 40 ms with it on.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
