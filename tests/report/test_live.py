@@ -20,6 +20,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "three classes": {"exclusive": True},
     "never assigned": {"thresholds": np.array([np.inf, 0.0, -1.0])},
     "probit": {"link": "probit"},
+    "softmax": {"link": "softmax", "exclusive": True},
     "expected F1": {"decision": "expected_f1"},
     "characters": {"settings": TextSettings(tokens="char")},
     "ready-made": {"settings": TextSettings(tokens="ready", stop_words="none", stemmer="none")},

@@ -81,8 +81,9 @@ def assess(model: LinearModel, matrix: Any, labels: Sequence[tuple[Hashable, ...
     evaluation = evaluate(model, [(matrix, labels)])
     truth = membership(labels, model.categories)
     categories = []
-    for start in range(0, len(model.categories), BLOCK):
-        proba = model.probability(model.scores(matrix, rows=slice(start, start + BLOCK)))
+    step = len(model.categories) if model.link == "softmax" else BLOCK  # a softmax is over all of them
+    for start in range(0, len(model.categories), step):
+        proba = model.probability(model.scores(matrix, rows=slice(start, start + step)))
         categories += [assess_category(proba[:, k], truth[:, start + k]) for k in range(proba.shape[1])]
     return Assessment(corpus, len(labels), evaluation.to_dict(), categories)
 

@@ -89,7 +89,7 @@ def read_documents(
 
 def _categories(contents: Contents) -> list[dict[str, Any]]:
     model, seen = contents.model, contents.assessment
-    fits, thresholds = model.fits, model.probability(model.thresholds)
+    fits, thresholds = model.fits, model.threshold_probabilities
     curves = model.provenance.get("variance_curves") or {}
     evaluated = {row["category"]: row for row in seen.evaluation["categories"]} if seen is not None else {}
     found = []

@@ -13,7 +13,7 @@ from lapwing.report import snowball
 from lapwing.text import Weighting
 from lapwing.text.table import token_table
 
-PAGE_LINKS = ("logit", "probit")  # LINKS of static/model.js
+PAGE_LINKS = ("logit", "probit", "softmax")  # LINKS of static/model.js
 
 
 def refusal(model: LinearModel) -> str | None:

@@ -23,6 +23,8 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
     """
     from lapwing.solvers import newton
 
+    if model.link == "softmax":
+        raise InputError("a path is of one category by itself, and this model fits all classes together")
     if not inside.any():
         raise InputError(f"no document of the data is in {model.categories[row]!r}; there is no path to fit")
     name = model.provenance.get("prior", "laplace")

@@ -320,7 +320,7 @@ def _info(one: Served, store: Store) -> dict[str, Any]:
 
 def _categories(one: Served) -> list[dict[str, Any]]:
     model = one.model
-    thresholds = model.probability(model.thresholds)
+    thresholds = model.threshold_probabilities
     return [
         {
             "name": str(label),

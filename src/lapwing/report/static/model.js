@@ -77,6 +77,12 @@ const LINKS = {
       return (score >= 0 ? 1 : decay) / (1 + decay);
     }),
   probit: (scores) => scores.map((score) => erfc(-score / Math.SQRT2) / 2),
+  softmax: (scores) => {
+    const top = scores.reduce((most, score) => Math.max(most, score), -Infinity);
+    const powers = scores.map((score) => Math.exp(score - top));
+    const sum = powers.reduce((total, power) => total + power, 0);
+    return powers.map((power) => power / sum);
+  },
 };
 
 // Features of a text by name: each kind gives [{name, value, spans}], sorted, and the text the spans refer to.
