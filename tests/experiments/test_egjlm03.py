@@ -104,3 +104,23 @@ def test_the_named_setting_is_lambda_gamma_and_a_loose_stop(modapte) -> None:
     assert loose.objective > best.objective * 1.001
     assert tight.objective == pytest.approx(best.objective, rel=1e-3)
     assert np.count_nonzero(loose.weights) > np.count_nonzero(best.weights)
+
+
+def test_rcv1_token_files_get_tables_7_and_8(run: Command, tmp_path: Path) -> None:
+    draw, topics = np.random.default_rng(0), {"CCAT": "profit share firm".split(), "GCAT": "vote war law".split()}
+    tokens, labels = {"train": [], "test_pt0": []}, []
+    for number in range(1, 61):
+        topic = str(draw.choice(list(topics)))
+        words = [*draw.choice(topics[topic], 4), *draw.choice(["week", "year", "day"], 3)]
+        tokens["train" if number <= 40 else "test_pt0"].append(f".I {number}\n.W\n{' '.join(words)}\n\n")
+        labels.append(f"{topic} {number} 1\n")
+    for part, records in tokens.items():
+        (tmp_path / f"lyrl2004_tokens_{part}.dat").write_text("".join(records))
+    (tmp_path / "rcv1-v2.topics.qrels").write_text("".join(labels))
+    ended = run("reproduce", "egjlm03", "--data", tmp_path, "-o", tmp_path / "out", "--jobs", "1")
+    assert ended.code == 0, ended.err
+    assert "Tables 7 and 8: RCV1-v2" in ended.out
+    results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert results["documents"] == {"train": 40, "test": 20}
+    assert set(results["runs"]) == {one.name for one in RCV1_RUNS}
+    assert results["runs"]["logit/laplace-25/log/3000"]["macro_f1"] >= 0.0
