@@ -11,9 +11,12 @@ import numpy as np
 
 from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import argmin, penalty_at, penalty_conjugate, violation
+from lapwing.kernels.quadratic import cholesky, substitute
 
 RELAX = 0.4  # factor by which a stronger prior is relaxed
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
+CHUNK = 400  # pairs of a class that the preconditioner takes together, at most
+ROUGH = 4e-3  # precision of conjugate gradients below which blocks pay
 CROSSING = 0.2
 ROUNDING = 1e-13  # a sum over documents is not known better
 
@@ -401,6 +404,62 @@ def _sweep(
 
 
 @kernel
+def _chunks(first):
+    """Where the preconditioner's blocks begin: runs of at most CHUNK pairs of one class."""
+    starts = []
+    for k in range(first.size - 1):
+        for a in range(first[k], first[k + 1], CHUNK):
+            starts.append(a)
+    starts.append(first[-1])
+    return np.array(starts)
+
+
+@kernel
+def _factors(ends, indices, data, offset, first, feature, proba, weight, cross, curve, chunks):
+    """Cholesky factors of H within each chunk: Σ_i q_i (x_ia + o_a)(x_ib + o_b), q_i = c_i p_ik (1 - p_ik)."""
+    n = weight.size
+    size = 0
+    for c in range(chunks.size - 1):
+        size = max(size, chunks[c + 1] - chunks[c])
+    blocks = np.empty((chunks.size - 1, size, size))
+    q, scaled = np.empty(n), np.zeros(n)
+    k = -1
+    total = 0.0
+    for c in range(chunks.size - 1):
+        if k < 0 or chunks[c] >= first[k + 1]:
+            k += 1
+            while chunks[c] >= first[k + 1]:
+                k += 1
+            for i in range(n):
+                q[i] = weight[i] * proba[k, i] * (1.0 - proba[k, i])
+            total = np.sum(q)
+        for a in range(chunks[c], chunks[c + 1]):
+            j = feature[a]
+            for e in range(ends[j], ends[j + 1]):
+                scaled[indices[e]] = q[indices[e]] * data[e]
+            for b in range(chunks[c], a + 1):
+                other = feature[b]
+                value = offset[j] * cross[b] + offset[other] * (cross[a] + offset[j] * total)
+                for e in range(ends[other], ends[other + 1]):
+                    value += data[e] * scaled[indices[e]]
+                blocks[c, a - chunks[c], b - chunks[c]] = value
+            for e in range(ends[j], ends[j + 1]):
+                scaled[indices[e]] = 0.0
+            here = a - chunks[c]
+            blocks[c, here, here] = blocks[c, here, here] * (1.0 + 1e-9) + curve[a]
+        cholesky(blocks[c], chunks[c + 1] - chunks[c])
+    return blocks
+
+
+@kernel
+def _precondition(factors, chunks, residual, out):
+    """out = the inverse of the blocks, times residual."""
+    for c in range(chunks.size - 1):
+        out[chunks[c] : chunks[c + 1]] = residual[chunks[c] : chunks[c + 1]]
+        substitute(factors[c], out[chunks[c] : chunks[c + 1]], chunks[c + 1] - chunks[c])
+
+
+@kernel
 def _recentre(first, feature, mode, l1, l2, lower, upper, b, place):
     """A constant added to a feature's weight in all classes changes no probability: take the least penalty.
 
@@ -448,6 +507,7 @@ def _free_step(
     weight,
     gradient,
     own,
+    cross,
     diagonal,
     mode,
     l1,
@@ -463,7 +523,8 @@ def _free_step(
 ):
     """With signs fixed the model is a linear system in the free pairs: conjugate gradients towards its solution.
 
-    A pair on the way through its mode or a bound stops there; where the model does not fall that way, half the
+    Where the solution is to be good the blocks of H within a class are the preconditioner, else its diagonal. A
+    pair on the way through its mode or a bound stops there; where the model does not fall that way, half the
     way is tried, and so on.
     """
     K = first.size - 1
@@ -480,10 +541,9 @@ def _free_step(
     T, V = np.empty_like(S), np.empty_like(S)
     scratch = np.empty(mean.size)
     slope, z, Hp, x = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
-    residual, inverse, curve = np.empty(m), np.empty(m), np.empty(m)
+    residual, inverse, curve, f_cross = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     _bend(proba, weight, S, scratch, T)
     _collect(ends, indices, data, offset, f_first, f_feature, T, slope)
-    rho = 0.0
     for f in range(m):
         a = free[f]
         slope[f] += gradient[a] + own[a] * (b[a] - old[a])
@@ -491,8 +551,16 @@ def _free_step(
         residual[f] = -(slope[f] + (l1[a] if away > 0.0 else -l1[a]) + l2[a] * away)
         curve[f] = own[a] + l2[a]
         inverse[f] = 1.0 / max(diagonal[a] + curve[f], 1e-300)
-        z[f] = inverse[f] * residual[f]
-        rho += z[f] * residual[f]
+        f_cross[f] = cross[a]
+    blockwise = precision < ROUGH
+    chunks = _chunks(f_first)
+    factors = np.empty((0, 0, 0))
+    if blockwise:
+        factors = _factors(ends, indices, data, offset, f_first, f_feature, proba, weight, f_cross, curve, chunks)
+        _precondition(factors, chunks, residual, z)
+    else:
+        z[:] = inverse * residual
+    rho = np.sum(z * residual)
     p = z.copy()
     target = precision * precision * rho
     iterations = 0
@@ -508,18 +576,21 @@ def _free_step(
         if product <= 0.0:
             break
         alpha = rho / product
-        fresh = 0.0
         crossing = 0
         for f in range(m):
             x[f] += alpha * p[f]
             residual[f] -= alpha * Hp[f]
-            fresh += inverse[f] * residual[f] * residual[f]
             away = b[free[f]] - mode[free[f]]
             crossing += (away + x[f]) * away < 0.0
         if crossing > CROSSING * m:
             break
+        if blockwise:
+            _precondition(factors, chunks, residual, z)
+        else:
+            z[:] = inverse * residual
+        fresh = np.sum(z * residual)
         for f in range(m):
-            p[f] = inverse[f] * residual[f] + (fresh / rho) * p[f]
+            p[f] = z[f] + (fresh / rho) * p[f]
         rho = fresh
     step = np.empty(m)
     t = 1.0
@@ -678,7 +749,7 @@ def _solve(
         if sweeps >= 3:
             _recentre(first, feature, mode, l1, l2, lower, upper, b, place)
             _free_step(
-                ends, indices, data, offset, first, local, proba, weight, gradient, own, diagonal,
+                ends, indices, data, offset, first, local, proba, weight, gradient, own, cross, diagonal,
                 mode, l1, l2, lower, upper, 0.1 * precision, most, b, old, S, mean,
             )  # fmt: skip
             most = min(200, most + 10)
