@@ -190,8 +190,9 @@ def deviations(collection: Collection, runs: Runs) -> tuple[str, ...]:
         )  # fmt: skip
     said.append(
         f"Selected Ridge has {100 * (pruned.micro - ridge.micro):+.2f} points of micro F1 against ridge at a sparsity "
-        f"of {pruned.sparsity:.4f}, and predicts {ridge.prediction / pruned.prediction:.1f} times faster, each by its "
-        f"own best route; with the full Hessian {100 * (full.micro - ridge.micro):+.2f} points at {full.sparsity:.4f}. "
+        f"of {pruned.sparsity:.4f}, and takes {pruned.prediction / ridge.prediction:.0%} of its time to predict, each "
+        f"by its own best route; with the full Hessian {100 * (full.micro - ridge.micro):+.2f} points "
+        f"at {full.sparsity:.4f}. "
         "Features taken as independent, a small weight that many documents share is worth nothing by itself and is "
         "dropped, though together such weights carry a score; with the full Hessian what remains makes up for them."
     )

@@ -359,8 +359,9 @@ def _finding_6(made: Everything) -> str:
     return (
         f"Table 6's finding, that logit is at least as good as probit on the micro average, {holds}: logit over probit "
         f"{listed} points. A logistic coefficient is about 1.6 times the probit one of the same model, so the same "
-        f"variance is a stronger prior for logit; “scaled” has {SAME_SCALE:g} times the variance. The paper's probit "
-        "fits were besides stopped early and had no IDF: its comparison was of programs, not of links alone."
+        f"variance is a stronger prior for logit; “scaled” has {SAME_SCALE:g} times the variance, which makes up for "
+        "a part of the difference. The paper's probit fits were besides stopped early and had no IDF: its comparison "
+        "was of programs, not of links alone."
     )
 
 
