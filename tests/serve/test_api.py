@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,10 @@ def test_models_categories_health_and_description(server: Server) -> None:
         (b'{"text": "\\ud800"}', (200, 422)),
         (b'{"text": "a\\u0000b"}', 200),
         (b'{"text": "a", "top": 0}', 422),
+        (b'{"text": "a", "top": true}', 422),
+        (b'{"text": "a", "top": "1"}', 422),
+        (b'{"text": "a", "top": 2.0}', 200),
+        (b'{"model": "vectors", "vectors": [{"a": 1}]}', 200),
         (b'{"text": "a", "top": 1e400}', 422),
         (b'{"model": "none such", "text": "a"}', 404),
         (b'{"model": "vectors", "vectors": [{"a": NaN}]}', 422),
@@ -167,6 +172,9 @@ def test_every_answer_is_sealed(server: Server) -> None:
 def test_the_log_is_json_and_holds_no_text(server: Server) -> None:
     server.client.post("/v1/classify", json={"text": "a very secret text"})
     server.client.get("/%22quoted%22%E2%80%AE%0a")
+    until = time.monotonic() + 10  # a line is written after the answer
+    while "quoted" not in server.said() and time.monotonic() < until:
+        time.sleep(0.02)
     lines = [line for line in server.log if line["event"] == "request"]
     assert {"id", "method", "path", "status", "ms"} <= set(lines[-1])
     assert lines[-1]["path"] == '/"quoted"\u202e\n'

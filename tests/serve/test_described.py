@@ -33,7 +33,7 @@ def test_the_description_holds(described: Any, path: str, mode: str) -> None:
     assert found.keys() == PATHS
     generation = getattr(schemathesis.GenerationMode, mode)
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(case=found[path].as_strategy(generation_mode=generation))
     def holds(case: Any) -> None:
         answer = case.call(headers={"host": "testserver"})

@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.exceptions import HTTPException
 
 from lapwing import __version__
@@ -23,11 +23,19 @@ from lapwing.serve.store import Served, Store
 from lapwing.serve.turns import INLINE, Turns
 
 Name = Annotated[str, Field(max_length=1000)]
+
+
+def _whole(value: Any) -> Any:
+    """JSON Schema's integer: 3 and 3.0, but neither true nor "3"."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Asked(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
     model: Name | None = Field(None, description="A model by name; the first one if left out")
 
 
@@ -44,7 +52,7 @@ class Classify(Asked):
     vectors: list[dict[Name, Finite]] = Field(
         _LEFT_OUT, min_length=1, description="For a model of vectors: features with their values"
     )
-    top: int | None = Field(None, ge=1, le=1_000_000, description="Only so many probabilities, the largest")
+    top: Whole | None = Field(None, description="Only so many probabilities, the largest")
 
     @model_validator(mode="after")
     def _one(self) -> Classify:
@@ -57,7 +65,7 @@ class Classify(Asked):
 class Explain(Asked):
     text: str
     categories: list[Name] | None = Field(None, min_length=1, max_length=100, description="Only these")
-    top: int = Field(3, ge=1, le=100, description="So many categories, the most probable")
+    top: Whole = Field(3, le=100, description="So many categories, the most probable")
 
 
 class Result(BaseModel):
