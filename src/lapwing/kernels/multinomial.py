@@ -11,12 +11,9 @@ import numpy as np
 
 from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import argmin, penalty_at, penalty_conjugate, violation
-from lapwing.kernels.quadratic import cholesky, substitute
 
 RELAX = 0.4  # factor by which a stronger prior is relaxed
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
-CHUNK = 400  # pairs of a class that the preconditioner takes together, at most
-ROUGH = 4e-3  # precision of conjugate gradients below which blocks pay
 CROSSING = 0.2
 ROUNDING = 1e-13  # a sum over documents is not known better
 
@@ -404,62 +401,6 @@ def _sweep(
 
 
 @kernel
-def _chunks(first):
-    """Where the preconditioner's blocks begin: runs of at most CHUNK pairs of one class."""
-    starts = []
-    for k in range(first.size - 1):
-        for a in range(first[k], first[k + 1], CHUNK):
-            starts.append(a)
-    starts.append(first[-1])
-    return np.array(starts)
-
-
-@kernel
-def _factors(ends, indices, data, offset, first, feature, proba, weight, cross, curve, chunks):
-    """Cholesky factors of H within each chunk: Σ_i q_i (x_ia + o_a)(x_ib + o_b), q_i = c_i p_ik (1 - p_ik)."""
-    n = weight.size
-    size = 0
-    for c in range(chunks.size - 1):
-        size = max(size, chunks[c + 1] - chunks[c])
-    blocks = np.empty((chunks.size - 1, size, size))
-    q, scaled = np.empty(n), np.zeros(n)
-    k = -1
-    total = 0.0
-    for c in range(chunks.size - 1):
-        if k < 0 or chunks[c] >= first[k + 1]:
-            k += 1
-            while chunks[c] >= first[k + 1]:
-                k += 1
-            for i in range(n):
-                q[i] = weight[i] * proba[k, i] * (1.0 - proba[k, i])
-            total = np.sum(q)
-        for a in range(chunks[c], chunks[c + 1]):
-            j = feature[a]
-            for e in range(ends[j], ends[j + 1]):
-                scaled[indices[e]] = q[indices[e]] * data[e]
-            for b in range(chunks[c], a + 1):
-                other = feature[b]
-                value = offset[j] * cross[b] + offset[other] * (cross[a] + offset[j] * total)
-                for e in range(ends[other], ends[other + 1]):
-                    value += data[e] * scaled[indices[e]]
-                blocks[c, a - chunks[c], b - chunks[c]] = value
-            for e in range(ends[j], ends[j + 1]):
-                scaled[indices[e]] = 0.0
-            here = a - chunks[c]
-            blocks[c, here, here] = blocks[c, here, here] * (1.0 + 1e-9) + curve[a]
-        cholesky(blocks[c], chunks[c + 1] - chunks[c])
-    return blocks
-
-
-@kernel
-def _precondition(factors, chunks, residual, out):
-    """out = the inverse of the blocks, times residual."""
-    for c in range(chunks.size - 1):
-        out[chunks[c] : chunks[c + 1]] = residual[chunks[c] : chunks[c + 1]]
-        substitute(factors[c], out[chunks[c] : chunks[c + 1]], chunks[c + 1] - chunks[c])
-
-
-@kernel
 def _recentre(first, feature, mode, l1, l2, lower, upper, b, place):
     """A constant added to a feature's weight in all classes changes no probability: take the least penalty.
 
@@ -507,7 +448,6 @@ def _free_step(
     weight,
     gradient,
     own,
-    cross,
     diagonal,
     mode,
     l1,
@@ -523,8 +463,7 @@ def _free_step(
 ):
     """With signs fixed the model is a linear system in the free pairs: conjugate gradients towards its solution.
 
-    Where the solution is to be good the blocks of H within a class are the preconditioner, else its diagonal. A
-    pair on the way through its mode or a bound stops there; where the model does not fall that way, half the
+    A pair on the way through its mode or a bound stops there; where the model does not fall that way, half the
     way is tried, and so on.
     """
     K = first.size - 1
@@ -541,7 +480,7 @@ def _free_step(
     T, V = np.empty_like(S), np.empty_like(S)
     scratch = np.empty(mean.size)
     slope, z, Hp, x = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
-    residual, inverse, curve, f_cross = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    residual, inverse, curve = np.empty(m), np.empty(m), np.empty(m)
     _bend(proba, weight, S, scratch, T)
     _collect(ends, indices, data, offset, f_first, f_feature, T, slope)
     for f in range(m):
@@ -551,16 +490,8 @@ def _free_step(
         residual[f] = -(slope[f] + (l1[a] if away > 0.0 else -l1[a]) + l2[a] * away)
         curve[f] = own[a] + l2[a]
         inverse[f] = 1.0 / max(diagonal[a] + curve[f], 1e-300)
-        f_cross[f] = cross[a]
-    blockwise = precision < ROUGH
-    chunks = _chunks(f_first)
-    factors = np.empty((0, 0, 0))
-    if blockwise:
-        factors = _factors(ends, indices, data, offset, f_first, f_feature, proba, weight, f_cross, curve, chunks)
-        _precondition(factors, chunks, residual, z)
-    else:
-        z[:] = inverse * residual
-    rho = np.sum(z * residual)
+        z[f] = inverse[f] * residual[f]
+    rho = float(np.sum(z * residual))
     p = z.copy()
     target = precision * precision * rho
     iterations = 0
@@ -584,11 +515,10 @@ def _free_step(
             crossing += (away + x[f]) * away < 0.0
         if crossing > CROSSING * m:
             break
-        if blockwise:
-            _precondition(factors, chunks, residual, z)
-        else:
-            z[:] = inverse * residual
-        fresh = np.sum(z * residual)
+        fresh = 0.0
+        for f in range(m):
+            z[f] = inverse[f] * residual[f]
+            fresh += z[f] * residual[f]
         for f in range(m):
             p[f] = z[f] + (fresh / rho) * p[f]
         rho = fresh
@@ -749,7 +679,7 @@ def _solve(
         if sweeps >= 3:
             _recentre(first, feature, mode, l1, l2, lower, upper, b, place)
             _free_step(
-                ends, indices, data, offset, first, local, proba, weight, gradient, own, cross, diagonal,
+                ends, indices, data, offset, first, local, proba, weight, gradient, own, diagonal,
                 mode, l1, l2, lower, upper, 0.1 * precision, most, b, old, S, mean,
             )  # fmt: skip
             most = min(200, most + 10)
@@ -884,7 +814,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l1, l2, lower, uppe
         if not accepted and not cautious:
             cautious = True
             continue
-        cautious = strength > 1.0 or t < 0.25 or fell > 0.1 * objective
+        cautious = strength > 1.0 or t < 0.25
         if strength > 1.0:
             if t >= 0.5 and fell <= LOOSE * objective:
                 strength = max(1.0, RELAX * strength)
@@ -907,7 +837,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l1, l2, lower, uppe
         if converged or not accepted:
             break
         reached = fell / objective
-        precision = min(0.1, max(0.2 * tol, 0.1 * reached))
+        precision = 0.1 if reached > 0.02 else max(0.2 * tol, reached)
     price(ends, indices, data, offset, labels, weight, proba, gradient)
     kkt, kkt_bound = kkt_bounds(beta, gradient, mode, l1, l2, lower, upper)
     return loss + penalty(beta, mode, l1, l2, 1.0), gap, kkt, kkt_bound, rounds, converged, best_theta
