@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -14,19 +15,7 @@ from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
 
 if TYPE_CHECKING:
-    from lapwing.experiments import aagbd11 as aagbd11_made
-    from lapwing.experiments import egjlm03 as egjlm03_made
-    from lapwing.experiments import glm07 as glm07_made
-    from lapwing.experiments import ibw08 as ibw08_made
-    from lapwing.experiments import lpr17 as lpr17_made
-
-    Made = (
-        glm07_made.Reproduction
-        | aagbd11_made.Reproduction
-        | egjlm03_made.Reproduction
-        | ibw08_made.Reproduction
-        | lpr17_made.Reproduction
-    )
+    from lapwing.experiments.shown import Reproduction
 
 REUTERS = "reuters21578.*"
 
@@ -45,18 +34,27 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int
     return value
 
 
+_data = click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
+                     help="The corpus, or a folder with the Reuters archive in it.")  # fmt: skip
+_seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+_threads = click.option("--jobs", type=int, callback=_jobs, default=-1,
+                        help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
+
+
+def _output(name: str) -> Callable[[Any], Any]:
+    return click.option("-o", "--output", default=name, show_default=True, help="The folder to write to.")
+
+
 @command.command("glm07")
-@click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
-              help="The corpus, or a folder with the Reuters archive in it.")  # fmt: skip
-@click.option("-o", "--output", default="glm07", show_default=True, help="The folder to write to.")
+@_data
+@_output("glm07")
 @click.option("--quick", is_flag=True, help="Every tenth category only, to try it out.")
 @click.option("--categories", type=ExistingPath("a list of categories", folder=False),
               help="A file with the categories to use, one per line.")  # fmt: skip
 @click.option("--test-ids", type=ExistingPath("a list of documents", folder=False),
               help="A file with the ids of the test documents to use, one per line.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
-@click.option("--jobs", type=int, callback=_jobs, default=-1,
-              help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
+@_seed
+@_threads
 @reading_options
 @json_option
 def glm07(
@@ -78,7 +76,7 @@ def glm07(
     """
     folder = _checked_folder(output)
     reading["smart_require"] = reading["smart_require"] or "TWM"  # the records that the paper used
-    from lapwing.experiments.glm07 import reproduce, write
+    from lapwing.experiments.glm07 import reproduce
     from lapwing.experiments.glm07.paper import paper_for
     from lapwing.experiments.shown import check_matplotlib
 
@@ -91,25 +89,20 @@ def glm07(
             categories=_lines(categories), test_ids=_lines(test_ids), quick=quick, seed=seed, n_jobs=jobs,
             progress=progress,
         )  # fmt: skip
-        write(made, folder)
-    if as_json:
-        print_json(made.to_dict())
-    else:
-        _print(made, folder)
+    _finish(made, folder, as_json)
 
 
 @command.command("fewlabel")
 @click.option("--data", required=True, multiple=True, type=ExistingPath("a corpus (a file, folder or archive)"),
               help="A corpus with a training and a test part; may be given several times.")  # fmt: skip
-@click.option("-o", "--output", default="fewlabel", show_default=True, help="The folder to write to.")
+@_output("fewlabel")
 @click.option("--words", type=ExistingPath("words for categories", folder=False),
               help="Descriptions in place of the collection's own: a category, a tab, words.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Repetitions of every size.")
 @click.option("--most", type=click.IntRange(min=1), default=100, show_default=True, help="The largest size.")
 @click.option("--prior", type=click.Choice(["laplace", "gaussian"]), default="laplace", show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
-@click.option("--jobs", type=int, callback=_jobs, default=-1,
-              help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
+@_seed
+@_threads
 @reading_options
 @json_option
 def fewlabel(
@@ -162,13 +155,11 @@ def fewlabel(
 
 
 @command.command("aagbd11")
-@click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
-              help="The corpus, or a folder with the Reuters archive in it.")  # fmt: skip
-@click.option("-o", "--output", default="aagbd11", show_default=True, help="The folder to write to.")
+@_data
+@_output("aagbd11")
 @click.option("--quick", is_flag=True, help="A few of the categories only, to try it out.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
-@click.option("--jobs", type=int, callback=_jobs, default=-1,
-              help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
+@_seed
+@_threads
 @reading_options
 @json_option
 def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: int, jobs: int, as_json: bool) -> None:
@@ -179,7 +170,7 @@ def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: 
     figure.
     """
     folder = _checked_folder(output)
-    from lapwing.experiments.aagbd11 import reproduce, write
+    from lapwing.experiments.aagbd11 import reproduce
     from lapwing.experiments.aagbd11.paper import paper_for
     from lapwing.experiments.shown import check_matplotlib
 
@@ -188,23 +179,19 @@ def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: 
         corpus = read_documents(_archive_in(data), reading, progress)
         announce_compiling()
         made = reproduce(corpus, paper_for(corpus), quick=quick, seed=seed, n_jobs=jobs, progress=progress)
-        write(made, folder)
-    if as_json:
-        print_json(made.to_dict())
-    else:
-        _print(made, folder)
+    _finish(made, folder, as_json)
 
 
 @command.command("ibw08")
 @click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
               help="Texts of two or more exclusive classes.")  # fmt: skip
-@click.option("-o", "--output", default="ibw08", show_default=True, help="The folder to write to.")
+@_output("ibw08")
 @click.option("--quick", is_flag=True, help="Lengths 1, 2 and any, one split, to try it out.")
 @click.option("--tokens", type=click.Choice(["word", "char"]), multiple=True,
               help="Only n-grams of these; both unless given.")  # fmt: skip
 @click.option("--explicit", type=click.IntRange(min=0), default=5, show_default=True,
               help="Longest n-grams to write out; that takes memory.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
+@_seed
 @click.option("--jobs", type=int, callback=_jobs, default=-1,
               help="Threads over classes; -1 for every core. Only times depend on it.")  # fmt: skip
 @reading_options
@@ -229,7 +216,7 @@ def ibw08(
     folder = _checked_folder(output)
     from dataclasses import replace
 
-    from lapwing.experiments.ibw08 import Plan, reproduce, write
+    from lapwing.experiments.ibw08 import Plan, reproduce
     from lapwing.experiments.shown import check_matplotlib
 
     check_matplotlib()
@@ -239,20 +226,14 @@ def ibw08(
         corpus = read_documents(data, reading, progress)
         announce_compiling()
         made = reproduce(corpus, plan, seed=seed, n_jobs=jobs, progress=progress)
-        write(made, folder)
-    if as_json:
-        print_json(made.to_dict())
-    else:
-        _print(made, folder)
+    _finish(made, folder, as_json)
 
 
 @command.command("egjlm03")
-@click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
-              help="The corpus, or a folder with the Reuters archive in it.")  # fmt: skip
-@click.option("-o", "--output", default="egjlm03", show_default=True, help="The folder to write to.")
+@_data
+@_output("egjlm03")
 @click.option("--quick", is_flag=True, help="Three categories only, to try it out.")
-@click.option("--jobs", type=int, callback=_jobs, default=-1,
-              help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
+@_threads
 @reading_options
 @json_option
 def egjlm03(data: str, output: str, reading: dict[str, Any], quick: bool, jobs: int, as_json: bool) -> None:
@@ -264,7 +245,7 @@ def egjlm03(data: str, output: str, reading: dict[str, Any], quick: bool, jobs: 
     results.json, index.html and the figure.
     """
     folder = _checked_folder(output)
-    from lapwing.experiments.egjlm03 import reproduce, write
+    from lapwing.experiments.egjlm03 import reproduce
     from lapwing.experiments.shown import check_matplotlib
 
     check_matplotlib()
@@ -272,18 +253,14 @@ def egjlm03(data: str, output: str, reading: dict[str, Any], quick: bool, jobs: 
         corpus = read_documents(_archive_in(data), reading, progress)
         announce_compiling()
         made = reproduce(corpus, quick=quick, n_jobs=jobs, progress=progress)
-        write(made, folder)
-    if as_json:
-        print_json(made.to_dict())
-    else:
-        _print(made, folder)
+    _finish(made, folder, as_json)
 
 
 @command.command("lpr17")
-@click.option("-o", "--output", default="lpr17", show_default=True, help="The folder to write to.")
+@_output("lpr17")
 @click.option("--draws", type=click.IntRange(min=1), help="Data sets per cell  [default: 10]")
 @click.option("--quick", is_flag=True, help="Two draws of the smaller sizes, to try it out.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+@_seed
 @click.option("--jobs", type=int, callback=_jobs, default=1, show_default=True,
               help="Threads; run times are honest with one. Nothing else depends on it.")  # fmt: skip
 @json_option
@@ -294,18 +271,14 @@ def lpr17(output: str, draws: int | None, quick: bool, seed: int, jobs: int, as_
     results.json, index.html and the figures.
     """
     folder = _checked_folder(output)
-    from lapwing.experiments.lpr17 import reproduce, write
+    from lapwing.experiments.lpr17 import reproduce
     from lapwing.experiments.shown import check_matplotlib
 
     check_matplotlib()
     with progress_bar(quiet=as_json) as progress:
         announce_compiling()
         made = reproduce(draws=draws, quick=quick, seed=seed, n_jobs=jobs, progress=progress)
-        write(made, folder)
-    if as_json:
-        print_json(made.to_dict())
-    else:
-        _print(made, folder)
+    _finish(made, folder, as_json)
 
 
 def _checked_folder(output: str) -> Path:
@@ -336,7 +309,11 @@ def _lines(path: str | None) -> list[str] | None:
     return [line for line in lines if line]
 
 
-def _print(made: Made, folder: Path) -> None:
+def _finish(made: Reproduction, folder: Path, as_json: bool) -> None:
+    made.write(folder)
+    if as_json:
+        print_json(made.to_dict())
+        return
     for one in made.tables:
         grid = table(*one.head, left=range(one.words))
         for row in one.rows:

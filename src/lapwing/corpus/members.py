@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import posixpath
+from abc import ABC, abstractmethod
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,7 +61,7 @@ class Member:
         return buffered(decompressed(self.raw))
 
 
-class Source:
+class Source(ABC):
     """Where documents come from.
 
     where     how it was given, for error messages
@@ -85,14 +86,14 @@ class Source:
         """All members, without their contents. Listed once: in a compressed tar that means reading it all."""
         return self._list()
 
-    def _list(self) -> list[Entry]:
-        raise NotImplementedError
+    @abstractmethod
+    def _list(self) -> list[Entry]: ...
 
+    @abstractmethod
     def members(self, wanted: Container[int]) -> Iterator[Member]:
         """The members whose index is in `wanted`."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (a hook, empty by default)
         """Give back what is open between members."""
 
 

@@ -6,6 +6,7 @@ import codecs
 import io
 import logging
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
@@ -40,7 +41,7 @@ class Tally:
             log.warning("%s: %d broken records skipped; the first: %s", name, self.skipped, self.first)
 
 
-class Reader:
+class Reader(ABC):
     """Base of the readers.
 
     kind        what the documents are
@@ -63,10 +64,10 @@ class Reader:
         named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
         return named or [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
 
-    def documents(self, member: Member) -> Iterator[Document]:
-        raise NotImplementedError
+    @abstractmethod
+    def documents(self, member: Member) -> Iterator[Document]: ...
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027 (a hook, empty by default)
         """Called when all members have been read."""
 
     def lines(self, member: Member, stream: io.BufferedReader, newline: str | None = "\n") -> Iterator[str]:

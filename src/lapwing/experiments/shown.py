@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -48,6 +49,35 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     words: int = 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction(ABC):
+    """What an experiment came to; each adds what it was made of."""
+
+    tables: tuple[Table, ...]
+    text: tuple[str, ...]
+    pictures: dict[str, tuple[str, bytes]]  # file name: caption and content
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """results.json"""
+
+    @abstractmethod
+    def page(self) -> str:
+        """index.html"""
+
+    def write(self, folder: Path) -> list[str]:
+        """results.json, index.html and the pictures into `folder`, making it; returns their names."""
+        return write_files(folder, self.to_dict(), self.page(), self.pictures)
+
+    def words(self) -> list[str]:
+        """The text, as paragraphs of a page."""
+        return [f"<p>{escape(paragraph)}</p>" for paragraph in self.text]
+
+    def drawn(self) -> list[str]:
+        """The pictures, for a page."""
+        return [picture_html(key, *picture) for key, picture in self.pictures.items()]
 
 
 def check_matplotlib() -> None:

@@ -153,23 +153,22 @@ def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
 
 
 @kernel
-def few(curvature):
-    """A cut below which documents hold less than half a hundredth of all curvature.
+def few(curvature, spare):
+    """A cut below which documents hold at most the share `spare` of all curvature.
 
     Where the data can be separated most documents end far from the boundary and curve next to nothing.
     """
-    total = 0.0
-    cut = 0.0
+    total = cut = 0.0
     for i in range(curvature.size):
         total += curvature[i]
         cut = max(cut, curvature[i])
-    for _ in range(60):
+    while cut > 0.0:
         cut *= 0.25
-        kept = 0.0
+        lost = 0.0
         for i in range(curvature.size):
-            if curvature[i] >= cut:
-                kept += curvature[i]
-        if kept >= 0.995 * total:
+            if curvature[i] < cut:
+                lost += curvature[i]
+        if lost <= spare * total:
             return cut
     return 0.0
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel
-from lapwing.kernels.loss import penalty_conjugate
-from lapwing.kernels.multinomial import cut_at
+from lapwing.kernels.loss import few, penalty_conjugate
 
 
 def _axpy(x, row, out):
@@ -188,7 +187,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, b
             for k in range(K):
                 square += proba[i, k] * proba[i, k]
             bends[i] = weight[i] * max(1.0 - square, 0.0)
-        cut = 0.0 if np.any(offset) else cut_at(bends, min(0.005, reached))
+        cut = 0.0 if np.any(offset) else few(bends, min(0.005, reached))
         kept = np.flatnonzero(bends >= cut)
         _diagonals(indptr, indices, data, weight, proba, bends, cut, l2, small, diagonal)
 

@@ -156,7 +156,7 @@ def _model(pointer, column, value, y, weight, link, theta, margin, cautious, bri
     for i in range(y.size):
         bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
         curvature[i] = weight[i] * max(bends, 1e-12)
-    cut = few(curvature) if brief else 0.0
+    cut = few(curvature, 0.005) if brief else 0.0
     for i in range(y.size):
         pull = weight[i] * y[i] * theta[i]
         counts = curvature[i] >= cut

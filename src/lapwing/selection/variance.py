@@ -9,6 +9,7 @@ penalty α can be chosen along with the variance.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -101,10 +102,25 @@ class Validation(NamedTuple):
     def joint_log_likelihood(self, weights: np.ndarray) -> float:
         """Of a polytomous model, weights (K, d+1); y then holds class numbers."""
         scores = np.asarray(self.X @ weights[:, :-1].T) + weights[:, -1]
-        return -float(self.weight @ (log_sum_exp(scores) - scores[np.arange(len(self.y)), self.y]))
+        return -float(np.sum(self.weight * (log_sum_exp(scores) - scores[np.arange(len(self.y)), self.y])))
 
 
-class HeldOut:
+def deal_parts(
+    y: np.ndarray,
+    weight: np.ndarray,
+    plan: CrossValidation,
+    seed: np.random.SeedSequence,
+    validation: np.ndarray | None = None,
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The documents' weights to fit with and to choose by, run by run; `validation` in place of folds if given."""
+    if validation is not None:
+        return [weight], [validation]
+    fold = deal_folds(y, plan.folds, seed)
+    runs = [fold == run for run in range(plan.runs)]
+    return [np.where(out, 0.0, weight) for out in runs], [np.where(out, weight, 0.0) for out in runs]
+
+
+class HeldOut(ABC):
     """Held-out log-likelihoods of one category; remembers what was fitted and starts from the nearest.
 
     `validation`, where there is one, are the weights of documents to choose by, in place of folds.
@@ -121,18 +137,13 @@ class HeldOut:
     ) -> None:
         self.y, self.plan, self.folded = y, plan, validation is None
         self.alphas = sorted(alphas, reverse=True)
-        if validation is None:
-            fold = deal_folds(y, plan.folds, seed)
-            self.training = [np.where(fold == run, 0.0, weight) for run in range(plan.runs)]
-            self.validation = [np.where(fold == run, weight, 0.0) for run in range(plan.runs)]
-        else:
-            self.training, self.validation = [weight], [validation]
+        self.training, self.validation = deal_parts(y, weight, plan, seed, validation)
         self.fitted: list[dict[float, Any]] = [{} for _ in self.training]
         self.values: dict[float, np.ndarray] = {}  # (alphas, runs), for every variance
 
+    @abstractmethod
     def fit(self, variance: float, run: int, start: Any) -> tuple[Any, list[float]]:
         """A fit to the training part of a run, from that under a stronger prior or None; and its log-likelihoods."""
-        raise NotImplementedError
 
     def __call__(self, variance: float) -> float:
         """Σ over runs of the log-likelihood of the documents left out, with the best α."""

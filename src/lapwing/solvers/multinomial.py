@@ -77,6 +77,6 @@ def minimise(
 
 def log_likelihood(problem: Problem, labels: np.ndarray, sample_weight: np.ndarray, beta: np.ndarray) -> float:
     """Σ_i c_i ln p(y_i | x_i, β), β over columns."""
-    from lapwing.kernels import multinomial
+    from lapwing.kernels.softmax import loss_at
 
-    return -float(multinomial.loss_at(*problem.by_column, labels.astype(np.int32), sample_weight, beta))
+    return -float(loss_at(*problem.by_column, labels.astype(np.int32), sample_weight, beta))

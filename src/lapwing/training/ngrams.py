@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from lapwing.model.links import as_link
 from lapwing.model.priors import Laplace, norm_variance
 from lapwing.model.result import FitResult
-from lapwing.selection.variance import HeldOut, VarianceCurve, choose
+from lapwing.selection.variance import HeldOut, VarianceCurve, choose, deal_parts
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
 from lapwing.text import Design
 from lapwing.text.matching import NgramWeighting
@@ -114,7 +114,7 @@ class NgramCategories(Categories):
         return self._summary(fit.result, fit.classes, fit.result.weights[:-1], threshold, curve, steps=tried)
 
     def _of_category(self, row: int, y: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
-        """What a `HeldOut` wants to know."""
+        """What `deal_parts` and a `HeldOut` want to know."""
         apart = None if self.documents_apart is None else self.documents_apart[2]
         return y, weight, self.settings.cv, self.seeds[row], apart
 
@@ -130,9 +130,9 @@ class NgramCategories(Categories):
     def _choose_steps(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
         """The number of steps with the largest held-out log-likelihood; the fewest among equals."""
         slope = float(Laplace().compile(variance, 0, self.settings.intercept_variance).l1[0])
-        parts, losses = HeldOut(*self._of_category(row, y, weight)), self._losses(row, y)
-        values = np.empty((len(STEP_GRID), len(parts.training)))
-        for run, (train, held_out) in enumerate(zip(parts.training, parts.validation, strict=True)):
+        losses, (training, validation) = self._losses(row, y), deal_parts(*self._of_category(row, y, weight))
+        values = np.empty((len(STEP_GRID), len(training)))
+        for run, (train, held_out) in enumerate(zip(training, validation, strict=True)):
             weights: dict[int, float] = {}
             intercept, steps = 0.0, ascend(self.space, y, train, intercept_slope=slope)
             for k, more in enumerate(np.diff((0, *STEP_GRID)).tolist()):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from lapwing.corpus import Corpus
+from lapwing.experiments import shown
 from lapwing.experiments.aagbd11.collection import Collection, collect
 from lapwing.experiments.aagbd11.paper import SWEEP, Paper
 from lapwing.experiments.aagbd11.run import METHODS, RIDGE, SELECTED, Result, Runs, run_everything
@@ -18,25 +17,20 @@ from lapwing.experiments.shown import (
     check_matplotlib,
     document,
     new_figure,
-    picture_html,
     png,
     table_html,
-    write_files,
 )
 from lapwing.training import Progress, run_date
 
 NEAR = 2.5  # points of micro F1 within which a figure counts as found again
 
 
-@dataclass(frozen=True, eq=False)
-class Reproduction:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction(shown.Reproduction):
     """Everything the experiments came to."""
 
     collection: Collection
     runs: Runs
-    tables: tuple[Table, ...]
-    text: tuple[str, ...]
-    pictures: dict[str, tuple[str, bytes]]
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,6 +55,19 @@ class Reproduction:
             "deviations": list(self.text),
         }
 
+    def page(self) -> str:
+        collection = self.collection
+        parts = [
+            f"<p>{len(collection.train):,} training and {len(collection.test):,} test documents, "
+            f"{collection.X.shape[1]:,} features, {len(collection.categories)} categories.</p>",
+            *map(table_html, self.tables),
+            *self.drawn(),
+            "<h2>Differences, and where they come from</h2>",
+            *self.words(),
+        ]
+        name = collection.paper.name if collection.paper else collection.name
+        return document(f"AAGBD11 on {name}", parts)
+
 
 def reproduce(
     corpus: Corpus,
@@ -76,22 +83,14 @@ def reproduce(
     collection = collect(corpus, paper, quick=quick, seed=seed, progress=progress)
     runs = run_everything(collection, n_jobs=n_jobs, seed=seed, progress=progress)
     tables = (results_table(collection, runs), sweep_table(runs))
-    return Reproduction(collection, runs, tables, deviations(collection, runs), {"sweep": _picture(runs)}, seed)
-
-
-def write(made: Reproduction, folder: Path) -> list[str]:
-    """Write the files into `folder`; returns their names."""
-    collection = made.collection
-    parts = [
-        f"<p>{len(collection.train):,} training and {len(collection.test):,} test documents, "
-        f"{collection.X.shape[1]:,} features, {len(collection.categories)} categories.</p>",
-        *(table_html(table) for table in made.tables),
-        *(picture_html(key, *shown) for key, shown in made.pictures.items()),
-        "<h2>Differences, and where they come from</h2>",
-        *(f"<p>{escape(paragraph)}</p>" for paragraph in made.text),
-    ]
-    name = collection.paper.name if collection.paper else collection.name
-    return write_files(folder, made.to_dict(), document(f"AAGBD11 on {name}", parts), made.pictures)
+    return Reproduction(
+        collection=collection,
+        runs=runs,
+        tables=tables,
+        text=deviations(collection, runs),
+        pictures={"sweep": _picture(runs)},
+        seed=seed,
+    )
 
 
 def _record(one: Result) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lapwing.corpus import Corpus
+from lapwing.experiments import shown
 from lapwing.experiments.egjlm03 import paper
 from lapwing.experiments.egjlm03.run import (
     AS_PRINTED_STOP,
@@ -30,10 +29,8 @@ from lapwing.experiments.shown import (
     check_matplotlib,
     document,
     new_figure,
-    picture_html,
     png,
     table_html,
-    write_files,
 )
 from lapwing.training import Progress, run_date
 
@@ -41,15 +38,12 @@ AVERAGES = ("macro average", "micro average")
 JEFFREYS, LAPLACE = "probit/jeffreys/log/300", "probit/laplace-10/log/300"
 
 
-@dataclass(frozen=True, eq=False)
-class Reproduction:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction(shown.Reproduction):
     """Everything the experiments came to."""
 
     collection: Collection
     made: Everything
-    tables: tuple[Table, ...]
-    text: tuple[str, ...]
-    pictures: dict[str, tuple[str, bytes]]
 
     def to_dict(self) -> dict[str, Any]:
         made, collection = self.made, self.collection
@@ -81,6 +75,17 @@ class Reproduction:
             "text": list(self.text),
         }
 
+    def page(self) -> str:
+        n, m = self.collection.documents
+        parts = [
+            f"<p>{n:,} training and {m:,} test documents with a category, {len(self.collection.categories)} categories."
+            "</p>",
+            *self.words(),
+            *self.drawn(),
+            *map(table_html, self.tables),
+        ]
+        return document(f"EGJLM03 on {self.collection.name}", parts)
+
 
 def reproduce(
     corpus: Corpus, *, quick: bool = False, n_jobs: int | None = 1, progress: Progress | None = None
@@ -89,25 +94,14 @@ def reproduce(
     check_matplotlib()
     collection = collect(corpus, quick=quick, progress=progress)
     made = run_everything(collection, n_jobs=n_jobs, progress=progress)
-    if collection.is_rcv1:
-        return Reproduction(collection, made, (_rcv1(made),), _rcv1_text(collection), {})
+    rcv1 = collection.is_rcv1
     return Reproduction(
-        collection, made, _tables(collection, made), _text(collection, made), {"figure2": _figure2(collection, made)}
+        collection=collection,
+        made=made,
+        tables=(_rcv1(made),) if rcv1 else _tables(collection, made),
+        text=_rcv1_text(collection) if rcv1 else _text(collection, made),
+        pictures={} if rcv1 else {"figure2": _figure2(collection, made)},
     )
-
-
-def write(made: Reproduction, folder: Path) -> list[str]:
-    """results.json, index.html and the picture into `folder`."""
-    n, m = made.collection.documents
-    parts = [
-        f"<p>{n:,} training and {m:,} test documents with a category, {len(made.collection.categories)} categories."
-        "</p>",
-        *(f"<p>{escape(paragraph)}</p>" for paragraph in made.text),
-        *(picture_html(key, *picture) for key, picture in made.pictures.items()),
-        *(table_html(table) for table in made.tables),
-    ]
-    page = document(f"EGJLM03 on {made.collection.name}", parts)
-    return write_files(folder, made.to_dict(), page, made.pictures)
 
 
 def _printed(collection: Collection, values: Sequence[float], averages: bool = True) -> dict[str, float]:

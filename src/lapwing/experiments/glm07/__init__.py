@@ -8,7 +8,7 @@ tables, deviations, figures, page   what is made of them
 """
 
 from lapwing.experiments.glm07.collection import Collection, collect
-from lapwing.experiments.glm07.output import Reproduction, reproduce, write
+from lapwing.experiments.glm07.output import Reproduction, reproduce
 from lapwing.experiments.glm07.run import RunResult, run_everything
 
-__all__ = ["Collection", "collect", "RunResult", "run_everything", "Reproduction", "reproduce", "write"]
+__all__ = ["Collection", "collect", "RunResult", "run_everything", "Reproduction", "reproduce"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection as Labels
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from lapwing.corpus import Corpus
 from lapwing.evaluate import compare
+from lapwing.experiments import shown
 from lapwing.experiments.glm07.collection import Collection, collect
 from lapwing.experiments.glm07.deviations import deviations
 from lapwing.experiments.glm07.figures import FIGURES, figures
@@ -17,19 +17,16 @@ from lapwing.experiments.glm07.paper import PAIRS, Paper
 from lapwing.experiments.glm07.run import RunResult, run_everything
 from lapwing.experiments.glm07.settings import THRESHOLDS
 from lapwing.experiments.glm07.tables import Runs, compared_run, parameters, tables
-from lapwing.experiments.shown import Table, check_matplotlib, write_files
+from lapwing.experiments.shown import check_matplotlib
 from lapwing.training import Progress, run_date
 
 
-@dataclass(frozen=True, eq=False)
-class Reproduction:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction(shown.Reproduction):
     """Everything the experiments came to."""
 
     collection: Collection
     runs: Runs
-    tables: tuple[Table, ...]
-    text: tuple[str, ...]
-    pictures: dict[str, tuple[str, bytes]]
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +54,9 @@ class Reproduction:
             "paper": None if collection.paper is None else _paper(collection.paper),
             "deviations": list(self.text),
         }
+
+    def page(self) -> str:
+        return page(self.collection, self.runs, self)
 
 
 def reproduce(
@@ -86,12 +86,6 @@ def reproduce(
         pictures=figures(collection, runs, seed),
         seed=seed,
     )
-
-
-def write(made: Reproduction, folder: Path) -> list[str]:
-    """Write the files into `folder`; returns their names."""
-    shown = page(made.collection, made.runs, made.tables, made.text, made.pictures)
-    return write_files(folder, made.to_dict(), shown, made.pictures)
 
 
 def _run(done: RunResult, collection: Collection) -> dict[str, Any]:

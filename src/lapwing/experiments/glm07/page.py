@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
-
 from lapwing.experiments.glm07.collection import Collection
 from lapwing.experiments.glm07.tables import Runs, compared_run, parameters
-from lapwing.experiments.shown import Table, document, picture_html, table_html
+from lapwing.experiments.shown import Reproduction, Table, document, table_html
 
 
-def page(
-    collection: Collection,
-    runs: Runs,
-    tables: Sequence[Table],
-    text: Sequence[str],
-    pictures: Mapping[str, tuple[str, bytes]],
-) -> str:
+def page(collection: Collection, runs: Runs, made: Reproduction) -> str:
     name = collection.paper.name if collection.paper else collection.name
     n, d = collection.train.shape
     left_out = f", {collection.left_out} others left out" if collection.left_out else ""
     parts = [
         f"<p>{n:,} training and {collection.test.shape[0]:,} test documents, {d:,} terms, "
         f"{len(collection.categories)} categories{left_out}.</p>",
-        *(table_html(table) for table in tables),
+        *map(table_html, made.tables),
         "<h2>Differences, and where they come from</h2>",
-        *(f"<p>{escape(paragraph)}</p>" for paragraph in text),
+        *made.words(),
         "<h2>Figures</h2>",
-        *(picture_html(key, *made) for key, made in pictures.items()),
+        *made.drawn(),
         "<h2>Every category</h2>",
         f"<details><summary>{len(collection.categories)} categories</summary>",
         table_html(_categories(collection, runs), heading=False),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lapwing.corpus import Corpus
+from lapwing.experiments import shown
 from lapwing.experiments.ibw08.run import METHODS, NAMES, Cell, Plan, Results, run_everything
 from lapwing.experiments.shown import (
     LINES,
@@ -17,10 +17,8 @@ from lapwing.experiments.shown import (
     check_matplotlib,
     document,
     new_figure,
-    picture_html,
     png,
     table_html,
-    write_files,
 )
 from lapwing.model import LinearModel
 from lapwing.training import Progress, run_date
@@ -33,8 +31,8 @@ MARKS = dict(zip(METHODS, ("o", "s", "^", "v"), strict=True))
 STRONGEST = 8  # n-grams of a class that are shown
 
 
-@dataclass(frozen=True, eq=False)
-class Reproduction:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction(shown.Reproduction):
     """Everything the experiments came to."""
 
     corpus: str
@@ -42,9 +40,6 @@ class Reproduction:
     results: Results
     plan: Plan
     seed: int
-    tables: tuple[Table, ...]
-    text: tuple[str, ...]
-    pictures: dict[str, tuple[str, bytes]]
 
     def to_dict(self) -> dict[str, Any]:
         """results.json: every method, kind of token and length, a value per split."""
@@ -64,6 +59,19 @@ class Reproduction:
             "differences": list(self.text),
         }
 
+    def page(self) -> str:
+        results, by_length = self.results, len(self.plan.tokens)
+        parts = [
+            f"<p>{self.documents:,} documents, {len(results.classes)} classes; {escape(_splits(results))}.</p>",
+            *map(table_html, self.tables[:by_length]),
+            "<h2>Figures</h2>",
+            *self.drawn(),
+            *map(table_html, self.tables[by_length:]),
+            "<h2>What the slides say, and where this differs</h2>",
+            *self.words(),
+        ]
+        return document(f"IBW08 on {self.corpus}", parts)
+
 
 def reproduce(
     corpus: Corpus, plan: Plan, *, seed: int = 0, n_jobs: int | None = 1, progress: Progress | None = None
@@ -82,23 +90,16 @@ def reproduce(
             png(_plot(results, plan, tokens, "seconds")),
         )
     tables = (*(_table(results, plan, tokens) for tokens in plan.tokens), *_ngram_tables(results))
-    text = _text(results, plan)
-    return Reproduction(corpus.name, len(corpus), results, plan, seed, tables, text, pictures)
-
-
-def write(made: Reproduction, folder: Path) -> list[str]:
-    """Write the files into `folder`, making it; returns their names."""
-    results = made.results
-    parts = [
-        f"<p>{made.documents:,} documents, {len(results.classes)} classes; {escape(_splits(results))}.</p>",
-        *(table_html(table) for table in made.tables[: len(made.plan.tokens)]),
-        "<h2>Figures</h2>",
-        *(picture_html(key, *picture) for key, picture in made.pictures.items()),
-        *(table_html(table) for table in made.tables[len(made.plan.tokens) :]),
-        "<h2>What the slides say, and where this differs</h2>",
-        *(f"<p>{escape(paragraph)}</p>" for paragraph in made.text),
-    ]
-    return write_files(folder, made.to_dict(), document(f"IBW08 on {made.corpus}", parts), made.pictures)
+    return Reproduction(
+        corpus=corpus.name,
+        documents=len(corpus),
+        results=results,
+        plan=plan,
+        seed=seed,
+        tables=tables,
+        text=_text(results, plan),
+        pictures=pictures,
+    )
 
 
 def _splits(results: Results) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lapwing.experiments import shown
 from lapwing.experiments.lpr17 import paper
 from lapwing.experiments.lpr17.simulation import (
     FIXED,
@@ -27,10 +26,8 @@ from lapwing.experiments.shown import (
     check_matplotlib,
     document,
     new_figure,
-    picture_html,
     png,
     table_html,
-    write_files,
 )
 from lapwing.training import Progress, run_date
 
@@ -41,15 +38,12 @@ RULES = {"norm": "norm-based", "fixed": "fixed"}
 FIGURES = ("figure2", "figure3")
 
 
-@dataclass(frozen=True, eq=False)
-class Reproduction:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction(shown.Reproduction):
     """Everything the study came to."""
 
     draws: list[Draw]
     low: dict[str, np.ndarray]
-    tables: tuple[Table, ...]
-    text: tuple[str, ...]
-    pictures: dict[str, tuple[str, bytes]]
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +71,18 @@ class Reproduction:
             "deviations": list(self.text),
         }
 
+    def page(self) -> str:
+        parts = [
+            f"<p>{len(self.draws)} data sets; every figure of ours is a mean over {_per_cell(self.draws)} draws, with "
+            "its standard error.</p>",
+            *map(table_html, self.tables),
+            "<h2>Differences, and where they come from</h2>",
+            *self.words(),
+            "<h2>Figures</h2>",
+            *self.drawn(),
+        ]
+        return document("LPR17: a simulation study", parts)
+
 
 def reproduce(
     *, draws: int | None = None, quick: bool = False, seed: int = 0, n_jobs: int | None = 1,
@@ -89,20 +95,9 @@ def reproduce(
         covariates=QUICK_COVARIATES if quick else paper.COVARIATES, n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
     low = low_dimensional(seed)
-    return Reproduction(made, low, _tables(made, low), _text(made), _pictures(made), seed)
-
-
-def write(made: Reproduction, folder: Path) -> list[str]:
-    parts = [
-        f"<p>{len(made.draws)} data sets; every figure of ours is a mean over {_per_cell(made.draws)} draws, with its "
-        "standard error.</p>",
-        *(table_html(table) for table in made.tables),
-        "<h2>Differences, and where they come from</h2>",
-        *(f"<p>{escape(paragraph)}</p>" for paragraph in made.text),
-        "<h2>Figures</h2>",
-        *(picture_html(key, *picture) for key, picture in made.pictures.items()),
-    ]
-    return write_files(folder, made.to_dict(), document("LPR17: a simulation study", parts), made.pictures)
+    return Reproduction(
+        draws=made, low=low, tables=_tables(made, low), text=_text(made), pictures=_pictures(made), seed=seed
+    )
 
 
 def _cells(draws: Sequence[Draw]) -> list[tuple[int, int]]:

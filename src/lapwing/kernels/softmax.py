@@ -1,0 +1,148 @@
+"""The polytomous loss ln Σ_k e^{s_ik} - s_i,y_i: its value, gradient, dual and optimality conditions.
+
+Symbols: k class, i document, j column; p_ik the class probabilities. Arrays over classes and documents are (K, n): one
+class at a time fits the cache. The constant feature is column d: it has no stored entries and offset 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import kernel
+from lapwing.kernels.loss import penalty_at, penalty_conjugate, violation
+
+
+@kernel
+def scores(ends, indices, data, offset, beta, out):
+    """out_ik = (x_i + offset)·β_k"""
+    for k in range(beta.shape[0]):
+        row = out[k]
+        shift = 0.0
+        for j in range(beta.shape[1]):
+            shift += offset[j] * beta[k, j]
+        row[:] = shift
+        for j in range(beta.shape[1]):
+            if beta[k, j] != 0.0:
+                for e in range(ends[j], ends[j + 1]):
+                    row[indices[e]] += data[e] * beta[k, j]
+
+
+@kernel
+def softmax(score, labels, weight, proba):
+    """Σ_i c_i [ ln Σ_k e^{s_ik} - s_i,y_i ], and p_ik."""
+    K, n = score.shape
+    top = score[0].copy()
+    for k in range(1, K):
+        for i in range(n):
+            top[i] = max(top[i], score[k, i])
+    total = np.zeros(n)
+    for k in range(K):
+        for i in range(n):
+            value = np.exp(score[k, i] - top[i])
+            proba[k, i] = value
+            total[i] += value
+    loss = 0.0
+    for i in range(n):
+        if weight[i] > 0.0:
+            loss += weight[i] * (np.log(total[i]) + top[i] - score[labels[i], i])
+        total[i] = 1.0 / total[i]
+    for k in range(K):
+        for i in range(n):
+            proba[k, i] *= total[i]
+    return loss
+
+
+@kernel
+def with_constant(indptr, offset):
+    """Ends and offsets of the columns with the constant feature as one more."""
+    d = offset.size - 1
+    ends = np.empty(d + 2, np.int64)
+    ends[: d + 1], ends[d + 1] = indptr, indptr[d]
+    offset = offset.copy()
+    offset[d] = 1.0
+    return ends, offset
+
+
+@kernel
+def loss_at(indptr, indices, data, offset, labels, weight, beta):
+    """Σ_i c_i [ ln Σ_k e^{s_ik} - s_i,y_i ] at β; X by columns."""
+    ends, offset = with_constant(indptr, offset)
+    score = np.empty((beta.shape[0], weight.size))
+    scores(ends, indices, data, offset, beta, score)
+    return softmax(score, labels, weight, np.empty_like(score))
+
+
+@kernel
+def price(ends, indices, data, offset, labels, weight, theta, gradient):
+    """gradient_kj = Σ_i c_i (θ_ik - 1[y_i = k]) (x_ij + offset_j), all classes in one pass over X."""
+    K, n = theta.shape
+    pull = np.empty((n, K))
+    total = np.zeros(K)
+    for k in range(K):
+        for i in range(n):
+            pull[i, k] = weight[i] * theta[k, i]
+    for i in range(n):
+        # 1 - θ by its own sum: near 1 the difference would be all rounding
+        rest = 0.0
+        for k in range(K):
+            if k != labels[i]:
+                rest += pull[i, k]
+        pull[i, labels[i]] = -rest
+        for k in range(K):
+            total[k] += pull[i, k]
+    sums = np.empty(K)
+    for j in range(gradient.shape[1]):
+        for k in range(K):
+            sums[k] = offset[j] * total[k]
+        for e in range(ends[j], ends[j + 1]):
+            x = data[e]
+            row = pull[indices[e]]
+            for k in range(K):
+                sums[k] += x * row[k]
+        for k in range(K):
+            gradient[k, j] = sums[k]
+
+
+@kernel
+def dual_objective(theta, labels, weight, gradient, scale, mode, l1, l2, lower, upper):
+    """D(y + s(θ - y)) of model/objective.py; gradient = -z."""
+    K, n = theta.shape
+    dual = 0.0
+    for i in range(n):
+        if weight[i] > 0.0:
+            rest = entropy = 0.0
+            for k in range(K):
+                if k != labels[i]:
+                    t = scale * theta[k, i]
+                    rest += t
+                    if t > 0.0:
+                        entropy -= t * np.log(t)
+            if rest < 1.0:
+                entropy -= (1.0 - rest) * np.log1p(-rest)
+            dual += weight[i] * entropy
+    for k in range(K):
+        for j in range(mode.shape[1]):
+            dual -= penalty_conjugate(-scale * gradient[k, j], mode[k, j], l1[k, j], l2[k, j], lower[k, j], upper[k, j])
+    return dual
+
+
+@kernel
+def penalty(beta, mode, l1, l2, strength):
+    total = 0.0
+    for k in range(beta.shape[0]):
+        for j in range(beta.shape[1]):
+            if beta[k, j] != mode[k, j]:
+                total += penalty_at(beta[k, j], mode[k, j], l1[k, j], l2[k, j])
+    return strength * total
+
+
+@kernel
+def kkt_bounds(beta, gradient, mode, l1, l2, lower, upper):
+    """(kkt, kkt_bound) of `Certificate`, from the gradient of the loss."""
+    worst = bound = 0.0
+    for k in range(beta.shape[0]):
+        for j in range(beta.shape[1]):
+            v = violation(beta[k, j], gradient[k, j], mode[k, j], l1[k, j], l2[k, j], lower[k, j], upper[k, j])
+            worst = max(worst, v)
+            bound += v * max(abs(beta[k, j] - mode[k, j]), 1.0)
+    return worst, bound
