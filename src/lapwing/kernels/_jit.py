@@ -15,9 +15,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F, **options: Any) -> F:
-    """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run."""
+    """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run.
+
+    A division by zero is infinite, as in NumPy: to raise an exception instead would keep loops from being vectors.
+    """
+    options |= {"nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
-        return numba.njit(nogil=True, **options)(function)
+        return numba.njit(**options)(function)

@@ -10,18 +10,50 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels import probit
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._exp import decay, log1p
+from lapwing.kernels._jit import REASSOCIATING, kernel
 
 
 @kernel
 def loss_theta(margin, link):
     """(ln(1+e^-r), 1/(1+e^r)), without overflow, from one exponential; or (-ln Φ(r), φ(r)/Φ(r))."""
+    return probit.loss_theta(margin) if link != 0 else _logistic(margin)
+
+
+@kernel
+def _logistic(margin):
+    smaller = decay(abs(margin))
+    larger = 1.0 / (1.0 + smaller)
+    loss = log1p(smaller)
+    return (loss, smaller * larger) if margin > 0.0 else (loss - margin, larger)
+
+
+def _losses(margin, weight, link, theta):
+    """Σ_i c_i loss(r_i), and θ."""
+    total = 0.0
     if link != 0:
-        return probit.loss_theta(margin)
-    decay = np.exp(-abs(margin))
-    if margin > 0.0:
-        return np.log1p(decay), decay / (1.0 + decay)
-    return np.log1p(decay) - margin, 1.0 / (1.0 + decay)
+        for i in range(margin.size):
+            loss, theta[i] = probit.loss_theta(margin[i])
+            total += weight[i] * loss
+    else:
+        for i in range(margin.size):
+            loss, theta[i] = _logistic(margin[i])
+            total += weight[i] * loss
+    return total
+
+
+def _slopes(margin, link, theta):
+    """θ alone."""
+    if link != 0:
+        for i in range(margin.size):
+            theta[i] = probit.loss_theta(margin[i])[1]
+    else:
+        for i in range(margin.size):
+            theta[i] = _logistic(margin[i])[1]
+
+
+losses = kernel(_losses, fastmath=REASSOCIATING)
+slopes = kernel(_slopes, fastmath=REASSOCIATING)
 
 
 @kernel

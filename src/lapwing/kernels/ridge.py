@@ -1,57 +1,59 @@
-"""Ridge for many categories at once: Newton's method with conjugate gradients, eight categories to a pass over X.
+"""Ridge for many categories at once: Newton's method, eight categories to a pass over X.
 
     min_β Σ_i c_i loss(r_i) + Σ_j l2_j (β_j-m_j)²/2      for each category its own y, c, m, l2
 
-A pass computes out = Xᵀ(A∘(X P) + B), all of LANES columns. For a category in conjugate gradients A holds its
-curvatures, B is 0 and P the search direction: out is the Hessian times P. For one that needs its gradient A is 0 and
-B holds the residuals. So every pass serves every lane, whatever each is at; a lane whose category is done takes the
-next one. A lane's arithmetic does not depend on the others: alone or in company, the answer is the same to the bit.
+A pass computes Q = X P, W = A∘Q + B and out = Xᵀ W, all of LANES columns. A lane may be at one of three things:
+STEP, P is the step it goes along, found before: Q tells how margins change, the step's length follows, and with
+B = the residuals there `out` is the gradient; GRADIENT, the same without a step; DIRECTION, conjugate gradients for
+the next step, A the curvatures and P the search direction: `out` is the Hessian times P. So every pass serves every
+lane, whatever each is at; a lane whose category is done takes the next one. A lane's arithmetic does not depend on
+the others: alone or in company, the answer is the same to the bit.
+
+At first every document bends the loss, and directions may be rough. Later few do: all others are far from the
+boundary. Then the direction is had from those few alone (`_from_few`), without a pass.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel
 from lapwing.kernels._lanes import LANES, gather, scatter
-from lapwing.kernels.loss import bend, loss_theta
-from lapwing.kernels.quadratic import cholesky, substitute
+from lapwing.kernels.loss import bend, intercept_only, losses, slopes
 
-HEAVY = 200  # documents that the preconditioner takes exactly
-HEFT = 5.0  # a document is heavy whose curvature weighs this much more than the prior
-EARLY, LATE = 1e4, 1e3  # relative gaps at which directions may be rough, and at which heavy documents count
-HEAVIEST = 1e9
+FEW = 0.4  # the most of X's entries that few documents may have
+BENDS = 0.3  # a document counts among the few whose curvature weighs this much of the prior, or more
+SLOW = 12  # directions from few documents after which more of them are taken
+EARLY = 1e4  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
-IDLE, GRADIENT, DIRECTION = 0, 1, 2  # what a lane is at
+IDLE, GRADIENT, STEP, DIRECTION = 0, 1, 2, 3  # what a lane is at
 
 
 @kernel
-def _through(indptr, indices, data, offset, A, B, P, Q, W, out):
-    """Q = X P, W = A∘Q + B, out = Xᵀ W; the constant feature last, `offset` added to every entry of a column."""
-    n, d = Q.shape[0], P.shape[0] - 1
-    common, everywhere = np.empty(LANES), np.zeros(LANES)
-    for lane in range(LANES):
-        common[lane] = P[d, lane]
-    for j in range(d):
-        if offset[j] != 0.0:
-            for lane in range(LANES):
-                common[lane] += offset[j] * P[j, lane]
-    out[:] = 0.0
-    for i in range(n):
+def _forth(indptr, indices, data, offset, P, Q):
+    """Q = X P; `offset` is added to every entry of a column."""
+    common = np.zeros(LANES)
+    if np.any(offset):
+        for j in range(offset.size):
+            common += offset[j] * P[j]
+    for i in range(Q.shape[0]):
         for lane in range(LANES):
             Q[i, lane] = common[lane]
         gather(data, indices, indptr[i], indptr[i + 1], P, Q, i)
-        for lane in range(LANES):
-            W[i, lane] = A[i, lane] * Q[i, lane] + B[i, lane]
-            everywhere[lane] += W[i, lane]
-    for i in range(n):
+
+
+@kernel
+def _back(indptr, indices, data, offset, A, B, Q, W, out):
+    """W = A∘Q + B, out = Xᵀ W"""
+    q, w, a, b = Q.ravel(), W.ravel(), A.ravel(), B.ravel()
+    for k in range(q.size):
+        w[k] = a[k] * q[k] + b[k]
+    out[:] = 0.0
+    for i in range(W.shape[0]):
         scatter(data, indices, indptr[i], indptr[i + 1], out, W, i)
-    for j in range(d):
-        if offset[j] != 0.0:
-            for lane in range(LANES):
-                out[j, lane] += offset[j] * everywhere[lane]
-    for lane in range(LANES):
-        out[d, lane] = everywhere[lane]
+    if np.any(offset):
+        for j in range(offset.size - 1):
+            out[j] += offset[j] * out[offset.size - 1]
 
 
 @kernel
@@ -63,9 +65,16 @@ def _lanes(rows):
 
 
 @kernel
-def _margins(indptr, indices, data, offset, y, beta, margin):
+def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margin):
+    """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
     d = beta.size - 1
-    common = beta[d] + np.sum(offset * beta)
+    if np.all(beta[:d] == 0.0):
+        positive = np.sum(weight[y > 0.0])
+        negative = np.sum(weight[y < 0.0])
+        beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
+        margin[:] = y * beta[d]
+        return
+    common = np.sum(offset * beta)
     for i in range(y.size):
         total = common
         for k in range(indptr[i], indptr[i + 1]):
@@ -75,19 +84,19 @@ def _margins(indptr, indices, data, offset, y, beta, margin):
 
 @kernel
 def _ask(margin, y, weight, link, lane, theta, A, B):
-    """Set a lane up for its gradient."""
+    """Set a lane up for its gradient. Returns the loss."""
+    loss = losses(margin, weight, link, theta)
     for i in range(y.size):
-        theta[i] = loss_theta(margin[i], link)[1]
         A[i, lane] = 0.0
         B[i, lane] = -weight[i] * y[i] * theta[i]
+    return loss
 
 
 @kernel
 def _reach(indptr, indices, data, l2, out):
     """Σ_j x_ij²/l2_j, over penalised features, of every document: how far the prior lets it move its own score."""
-    d = l2.size - 1
     for i in range(out.size):
-        total = 1.0 / l2[d] if l2[d] > 0.0 else 0.0
+        total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             if l2[indices[k]] > 0.0:
                 total += data[k] * data[k] / l2[indices[k]]
@@ -95,114 +104,152 @@ def _reach(indptr, indices, data, l2, out):
 
 
 @kernel
-def _heaviest(weight, curvature, reach, documents):
-    """Up to HEAVY documents whose curvature outweighs the prior most. Their number.
+def _moments(indptr, indices, data, weight, sums, squares):
+    """Σ_i c_i x_ij and Σ_i c_i x_ij² of every feature."""
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for i in range(weight.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            sums[indices[k]] += weight[i] * data[k]
+            squares[indices[k]] += weight[i] * data[k] * data[k]
 
-    None where very many do, or one by so much that Woodbury's difference would be lost to rounding. A document's
-    weight does not count here: one of weight 2 must lead the way that two of weight 1 do.
+
+@kernel
+def _few(indptr, weight, curvature, reach, cut, documents):
+    """The documents that bend: their number, and that of their entries."""
+    count = entries = 0
+    for i in range(weight.size):
+        if curvature[i] * reach[i] > cut * weight[i]:
+            documents[count] = i
+            count += 1
+            entries += indptr[i + 1] - indptr[i]
+    return count, entries
+
+
+@kernel
+def _from_few(
+    indptr, indices, data, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, step
+):
+    """The step that minimises gᵀs + sᵀ(E + X_fᵀ C X_f + α μ μᵀ)s/2, nearly; f are the few documents that bend.
+
+    The others enter with one curvature ā for all, by their mean document μ (α = ā Σ c_i) and, in E, by what their
+    features vary about it. With V = C^½ X_f E^-½ and u = √α E^-½ μ,
+
+        s = -E^-½ N (h - Vᵀz),   (I + V N Vᵀ) z = V N h,   h = E^-½ g,   N = I - u uᵀ/(1+uᵀu)
+
+    and z, as long as there are documents, comes by conjugate gradients. The model then falls short of its minimum by
+    at most |residual|²/2, which is compared with what it gains. `total` (d+1,) holds zeros before and after.
     """
-    cut = HEFT
-    while True:
-        count = 0
-        for i in range(curvature.size):
-            if curvature[i] * reach[i] > HEAVIEST:
-                return 0
-            if curvature[i] * reach[i] > cut * weight[i]:
-                if count < HEAVY:
-                    documents[count] = i
-                count += 1
-        if count <= HEAVY:
-            return count
-        if cut == HEFT and count > 10 * HEAVY:
-            return 0
-        cut *= 1.5
-
-
-@kernel
-def _diagonal(indptr, indices, data, weight, curvature, reach, documents, count, out):
-    """Σ_i c_i x_ij², leaving out the heavy documents, and those that weigh next to nothing."""
-    d = out.size - 1
-    out[:] = 0.0
-    h = 0
-    for i in range(curvature.size):
-        if h < count and documents[h] == i:
-            h += 1
-            continue
-        out[d] += curvature[i]
-        if reach[i] == 0.0 or curvature[i] * reach[i] > 0.05 * weight[i]:
-            for k in range(indptr[i], indptr[i + 1]):
-                out[indices[k]] += curvature[i] * data[k] * data[k]
-
-
-@kernel
-def _factor(indptr, indices, data, curvature, inverse, lane, documents, count, S, dense):
-    """Cholesky factor of S = C⁻¹ + X_h E⁻¹ X_hᵀ, for the heavy documents h, their curvatures C and E = 1/inverse.
-
-    E + X_hᵀ C X_h then has the inverse E⁻¹ - E⁻¹ X_hᵀ S⁻¹ X_h E⁻¹ (Woodbury).
-    """
-    d = inverse.shape[0] - 1
-    for a in range(count):
-        i = documents[a]
+    size, m = gradient.size, few.size
+    bending, heads = np.sum(curvature), np.sum(weight)
+    average = bending / heads
+    E, mean = squares.copy(), sums.copy()
+    for i in few:
+        bending -= curvature[i]
+        heads -= weight[i]
         for k in range(indptr[i], indptr[i + 1]):
-            dense[indices[k]] = data[k] * inverse[indices[k], lane]
-        for b in range(a + 1):
-            other = documents[b]
-            total = inverse[d, lane]
-            for k in range(indptr[other], indptr[other + 1]):
-                total += data[k] * dense[indices[k]]
-            S[a, b] = total
-        S[a, a] += 1.0 / curvature[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            dense[indices[k]] = 0.0
-    cholesky(S, count)
+            E[indices[k]] -= weight[i] * data[k] * data[k]
+            mean[indices[k]] -= weight[i] * data[k]
+    others = heads > 0.5 * np.min(weight[weight > 0.0])
+    share = max(bending, 0.0) / heads if others else 0.0
+
+    root, u, h = np.empty(size), np.empty(size), np.empty(size)
+    uu = uh = hh = 0.0
+    for j in range(size):
+        mu = mean[j] / heads if others else 0.0
+        if l2[j] > 0.0:
+            E[j] = l2[j] + share * max(E[j] - heads * mu * mu, 0.0)
+        else:  # nothing but the documents holds it: a little more of them keeps E invertible
+            E[j] = share * max(E[j], 0.0) + 0.01 * average * squares[j]
+        root[j] = 1.0 / np.sqrt(E[j]) if E[j] > 0.0 else 0.0
+        u[j] = np.sqrt(share * heads) * mu * root[j] if others else 0.0
+        h[j] = root[j] * gradient[j]
+        uu += u[j] * u[j]
+        uh += u[j] * h[j]
+        hh += h[j] * h[j]
+    uu += 1.0
+
+    column, value, start = np.empty(entries, np.int32), np.empty(entries), np.zeros(m + 1, np.int64)
+    right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)  # V N h, diagonal of I + V N Vᵀ, V u
+    k = 0
+    for a in range(m):
+        i = few[a]
+        scale = np.sqrt(curvature[i])
+        vh = vu = vv = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            column[k], value[k] = j, scale * data[e] * root[j]
+            vh += value[k] * h[j]
+            vu += value[k] * u[j]
+            vv += value[k] * value[k]
+            k += 1
+        start[a + 1] = k
+        right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + vv - vu * vu / uu, vu
+
+    z, residual, image = np.zeros(m), right.copy(), np.empty(m)
+    direction = residual / diagonal
+    rho, gain = np.sum(residual * direction), hh - uh * uh / uu
+    for _ in range(300):
+        if np.sum(residual * residual) <= precision * gain:
+            break
+        for a in range(m):
+            for k in range(start[a], start[a + 1]):
+                total[column[k]] += value[k] * direction[a]
+        through = np.sum(w * direction) / uu
+        for a in range(m):
+            product = direction[a] - w[a] * through
+            for k in range(start[a], start[a + 1]):
+                product += value[k] * total[column[k]]
+            image[a] = product
+        if entries > size:
+            total[:] = 0.0
+        else:
+            for k in range(entries):
+                total[column[k]] = 0.0
+        length = rho / np.sum(direction * image)
+        z += length * direction
+        residual -= length * image
+        gain = hh - uh * uh / uu - np.sum(right * z)
+        last, rho = rho, np.sum(residual * residual / diagonal)
+        direction = residual / diagonal + (rho / last) * direction
+
+    for a in range(m):
+        for k in range(start[a], start[a + 1]):
+            h[column[k]] -= value[k] * z[a]
+    through = np.sum(u * h) / uu
+    for j in range(size):
+        step[j] = -root[j] * (h[j] - u[j] * through)
+
+
+def _pulls(margin, theta, weight, link, shift):
+    """First and second derivative of the loss along `shift`."""
+    first = second = 0.0
+    for i in range(theta.size):
+        first -= weight[i] * theta[i] * shift[i]
+        second += weight[i] * bend(margin[i], theta[i], link) * shift[i] * shift[i]
+    return first, second
+
+
+_pulls = kernel(_pulls, fastmath=REASSOCIATING)
 
 
 @kernel
-def _woodbury(indptr, indices, data, residual, inverse, lane, documents, count, S, u):
-    """u = S⁻¹ t with t = X_h E⁻¹ residual. Returns t·u, by which rᵀE⁻¹r exceeds rᵀM⁻¹r."""
-    d = inverse.shape[0] - 1
-    t = np.empty(count)
-    for a in range(count):
-        i = documents[a]
-        total = residual[d, lane] * inverse[d, lane]
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * residual[indices[k], lane] * inverse[indices[k], lane]
-        t[a] = u[a] = total
-    substitute(S, u, count)
-    return np.sum(t * u[:count])
-
-
-@kernel
-def _subtract(indptr, indices, data, inverse, lane, documents, count, u, P):
-    """P -= E⁻¹ X_hᵀ u"""
-    d = inverse.shape[0] - 1
-    for a in range(count):
-        i = documents[a]
-        for k in range(indptr[i], indptr[i + 1]):
-            P[indices[k], lane] -= data[k] * inverse[indices[k], lane] * u[a]
-        P[d, lane] -= inverse[d, lane] * u[a]
-
-
-@kernel
-def _search(margin, shift, weight, link, slope, curve, objective):
+def _search(margin, theta, shift, weight, link, slope, curve, objective, at, there):
     """A step t along `shift` (of the margins) where the slope of the objective is a tenth of its first value.
 
     slope + t·curve is the derivative of the penalty. Newton's method, kept between what is known of either side.
-    The whole step where the gain is too small to be measured.
+    The whole step where the gain is too small to be measured. `at` and `there` are room for margins and θ.
     """
     low, high, t = 0.0, np.inf, 1.0
-    first = slope
-    for i in range(margin.size):
-        first -= weight[i] * loss_theta(margin[i], link)[1] * shift[i]
+    first = slope + _pulls(margin, theta, weight, link, shift)[0]
     if -first <= 1e-9 * objective:
         return 1.0
     for _ in range(40):
-        fall, bends = slope + t * curve, curve
         for i in range(margin.size):
-            at = margin[i] + t * shift[i]
-            theta = loss_theta(at, link)[1]
-            fall -= weight[i] * theta * shift[i]
-            bends += weight[i] * bend(at, theta, link) * shift[i] * shift[i]
+            at[i] = margin[i] + t * shift[i]
+        slopes(at, link, there)
+        fall, bends = _pulls(at, there, weight, link, shift)
+        fall, bends = fall + slope + t * curve, bends + curve
         if abs(fall) <= -0.1 * first:
             return t
         if fall > 0.0:
@@ -219,7 +266,7 @@ def _search(margin, shift, weight, link, slope, curve, objective):
 def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, betas, tol, max_rounds):
     """Fit K categories.
 
-    indptr, indices, data   X by rows (CSR), d columns; the constant feature is coordinate d
+    indptr, indices, data   X by rows (CSR), d+1 columns; the last is the constant feature
     offset                  (d+1,) added to every entry of a column
     Y, weights              (K, n) labels ±1 and document weights c
     modes, l2s, which       (·, d+1) the priors, and (K,) which of them a category has
@@ -233,17 +280,19 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
     objective, gap, kkt, kkt_bound = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     rounds, converged = np.zeros(K, np.int64), np.zeros(K, np.bool_)
     thetas = np.empty((K, n))
+    centred = np.any(offset)
 
     A, B, Q, W = _lanes(n), _lanes(n), _lanes(n), _lanes(n)
-    shift = _lanes(n)  # X step
     P, out, step, l2 = _lanes(size), _lanes(size), _lanes(size), _lanes(size)
     residual, inverse = _lanes(size), _lanes(size)
-    margin, reach = np.empty((LANES, n)), np.empty((LANES, n))
-    S = np.empty((LANES, HEAVY, HEAVY))
-    documents, heavy, u = np.empty((LANES, HEAVY), np.int64), np.zeros(LANES, np.int64), np.empty((LANES, HEAVY))
-    diagonal, bent = np.empty((LANES, size)), np.empty(LANES)  # Σ_i c_i x_ij², and Σ_i c_i at the time
-    dense, gradient, along_beta = np.zeros(size), np.empty(size), np.empty(size)
-    along, curvature = np.empty(n), np.empty(n)
+    margin, loss = np.empty((LANES, n)), np.zeros(LANES)
+    reach = np.empty((len(l2s), n))
+    for k in range(len(l2s)):
+        _reach(indptr, indices, data, l2s[k], reach[k])
+    sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
+    cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
+    gradient, along_beta, zeros = np.empty(size), np.empty(size), np.zeros(size)
+    along, curvature, room, documents = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
 
     at, category = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
     rho, goal, product, fresh = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
@@ -253,74 +302,81 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
     waiting = 0
     while True:
         # A free lane takes the next category.
-        busy = 0
         for lane in range(LANES):
             if at[lane] == IDLE and waiting < K:
                 c = category[lane] = waiting
                 waiting += 1
-                _margins(indptr, indices, data, offset, Y[c], betas[c], margin[lane])
-                _reach(indptr, indices, data, l2s[which[c]], reach[lane])
+                _start(
+                    indptr, indices, data, offset, Y[c], weights[c], link, modes[which[c]], l2s[which[c]], betas[c],
+                    margin[lane],
+                )  # fmt: skip
                 l2[:, lane] = l2s[which[c]]
-                _ask(margin[lane], Y[c], weights[c], link, lane, thetas[c], A, B)
+                loss[lane] = _ask(margin[lane], Y[c], weights[c], link, lane, thetas[c], A, B)
                 stuck[lane], objective[c] = 0, np.inf
+                cut[lane], refined[lane] = BENDS, 0
                 at[lane] = GRADIENT
-            if at[lane] != IDLE:
-                busy += 1
-        if busy == 0:
+        if np.all(at == IDLE):
             return objective, gap, kkt, kkt_bound, rounds, converged, thetas
 
-        _through(indptr, indices, data, offset, A, B, P, Q, W, out)
+        _forth(indptr, indices, data, offset, P, Q)
 
-        # Conjugate gradients, all lanes alike: α is 0 for those at something else.
-        product[:] = 0.0
-        fresh[:] = 0.0
-        for j in range(size):
-            for lane in range(LANES):
-                out[j, lane] += l2[j, lane] * P[j, lane]
-                product[lane] += P[j, lane] * out[j, lane]
+        # Go along the steps found, and ask for the gradient there.
         for lane in range(LANES):
-            alpha[lane] = rho[lane] / product[lane] if at[lane] == DIRECTION and product[lane] > 0.0 else 0.0
-        for j in range(size):
-            for lane in range(LANES):
-                step[j, lane] += alpha[lane] * P[j, lane]
-                residual[j, lane] -= alpha[lane] * out[j, lane]
-                fresh[lane] += residual[j, lane] * residual[j, lane] * inverse[j, lane]
-        for i in range(n):
-            for lane in range(LANES):
-                shift[i, lane] += alpha[lane] * Q[i, lane]
-
-        for lane in range(LANES):
-            c = category[lane]
-            mode, penalty = modes[which[c]], l2s[which[c]]
-            ratio[lane] = 0.0
-            if at[lane] == DIRECTION:
-                if heavy[lane] > 0:
-                    fresh[lane] -= _woodbury(
-                        indptr, indices, data, residual, inverse, lane, documents[lane], heavy[lane], S[lane], u[lane]
-                    )
-                left[lane] -= 1
-                if alpha[lane] > 0.0 and fresh[lane] > goal[lane] and left[lane] > 0:
-                    ratio[lane] = fresh[lane] / rho[lane]
-                    rho[lane] = fresh[lane]
-                    continue
-                # The direction is found: go along it, and ask for the gradient there.
+            if at[lane] == STEP:
+                c = category[lane]
+                mode, penalty = modes[which[c]], l2s[which[c]]
                 slope = curve = 0.0
                 for j in range(size):
-                    along_beta[j] = step[j, lane]
+                    along_beta[j] = P[j, lane]
+                    P[j, lane] = 0.0
                     slope += penalty[j] * (betas[c, j] - mode[j]) * along_beta[j]
                     curve += penalty[j] * along_beta[j] * along_beta[j]
                 for i in range(n):
-                    along[i] = Y[c, i] * shift[i, lane]
-                t = _search(margin[lane], along, weights[c], link, slope, curve, objective[c])
+                    along[i] = Y[c, i] * Q[i, lane]
+                t = _search(
+                    margin[lane], thetas[c], along, weights[c], link, slope, curve, objective[c], room, curvature
+                )
                 for j in range(size):
                     betas[c, j] += t * along_beta[j]
                 for i in range(n):
                     margin[lane, i] += t * along[i]
-                _ask(margin[lane], Y[c], weights[c], link, lane, thetas[c], A, B)
+                loss[lane] = _ask(margin[lane], Y[c], weights[c], link, lane, thetas[c], A, B)
                 at[lane] = GRADIENT
-            elif at[lane] == GRADIENT:
-                # The gradient is here: measure the gap; if it is too wide, prepare the next direction.
-                total = worst = bound = duality = 0.0
+
+        _back(indptr, indices, data, offset, A, B, Q, W, out)
+
+        # Conjugate gradients, all lanes alike: α is 0 for those at something else.
+        if np.any(at == DIRECTION):
+            product[:] = 0.0
+            fresh[:] = 0.0
+            for j in range(size):
+                for lane in range(LANES):
+                    product[lane] += P[j, lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
+            for lane in range(LANES):
+                alpha[lane] = rho[lane] / product[lane] if at[lane] == DIRECTION and product[lane] > 0.0 else 0.0
+            for j in range(size):
+                for lane in range(LANES):
+                    step[j, lane] += alpha[lane] * P[j, lane]
+                    residual[j, lane] -= alpha[lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
+                    fresh[lane] += residual[j, lane] * residual[j, lane] * inverse[j, lane]
+            for lane in range(LANES):
+                if at[lane] == DIRECTION:
+                    left[lane] -= 1
+                    if alpha[lane] > 0.0 and fresh[lane] > goal[lane] and left[lane] > 0:
+                        ratio[lane] = fresh[lane] / rho[lane]
+                        rho[lane] = fresh[lane]
+                    else:
+                        P[:, lane] = step[:, lane]
+                        A[:, lane] = 0.0
+                        at[lane] = STEP
+
+        # Where a gradient has come: measure the gap; if it is too wide, find the next direction or begin to.
+        for lane in range(LANES):
+            if at[lane] == GRADIENT:
+                c = category[lane]
+                mode, penalty = modes[which[c]], l2s[which[c]]
+                total = loss[lane]
+                worst = bound = duality = 0.0
                 for j in range(size):
                     away = betas[c, j] - mode[j]
                     g = gradient[j] = out[j, lane] + penalty[j] * away
@@ -328,12 +384,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                     worst = max(worst, abs(g))
                     bound += abs(g) * max(abs(away), 1.0)
                     duality += g * g / (2.0 * penalty[j]) if penalty[j] > 0.0 else np.nan
-                bending = 0.0
-                for i in range(n):
-                    total += weights[c, i] * loss_theta(margin[lane, i], link)[0]
-                    curvature[i] = weights[c, i] * max(bend(margin[lane, i], thetas[c, i], link), 1e-300)
-                    bending += curvature[i]
-                    B[i, lane] = 0.0
+                B[:, lane] = 0.0
                 stuck[lane] = 0 if total < objective[c] else stuck[lane] + 1  # within rounding nothing falls any more
                 objective[c], gap[c], kkt[c], kkt_bound[c] = total, duality, worst, bound
                 relative = (bound if np.isnan(duality) else duality) / max(total, 1e-300)
@@ -343,44 +394,42 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                     continue
                 rounds[c] += 1
                 for i in range(n):
-                    A[i, lane] = curvature[i]
-                    shift[i, lane] = 0.0
-                heavy[lane] = 0
-                if relative < LATE and not np.any(offset):
-                    heavy[lane] = _heaviest(weights[c], curvature, reach[lane], documents[lane])
-                if relative < LATE or rounds[c] == 1:
-                    _diagonal(
-                        indptr, indices, data, weights[c], curvature, reach[lane], documents[lane], heavy[lane],
-                        diagonal[lane],
-                    )  # fmt: skip
-                    scale = 1.0
-                    bent[lane] = bending
-                else:
-                    scale = bending / bent[lane]
+                    curvature[i] = weights[c, i] * max(bend(margin[lane, i], thetas[c, i], link), 1e-300)
+                if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
+                    _moments(indptr, indices, data, weights[c], sums[lane], squares[lane])
+                    summed[lane] = c
+                if not centred:
+                    if refined[lane] >= SLOW:
+                        cut[lane] *= 0.3  # the others do bend
+                    count, entries = _few(indptr, weights[c], curvature, reach[which[c]], cut[lane], documents)
+                    if entries <= (FEW if relative < 10.0 else 0.1) * indptr[n]:
+                        _from_few(
+                            indptr, indices, data, weights[c], curvature, sums[lane], squares[lane], penalty, gradient,
+                            documents[:count], entries, 0.3 if relative > 1.0 else 0.1, zeros, along_beta,
+                        )  # fmt: skip
+                        P[:, lane] = along_beta
+                        refined[lane] += 1
+                        at[lane] = STEP
+                        continue
+                average = np.sum(curvature) / np.sum(weights[c])
                 rho[lane] = 0.0
                 for j in range(size):
-                    curved = penalty[j] + scale * diagonal[lane, j]
+                    curved = penalty[j] + average * squares[lane, j]
                     inverse[j, lane] = 1.0 / curved if curved > 0.0 else 1.0
                     residual[j, lane] = -gradient[j]
                     step[j, lane] = 0.0
                     rho[lane] += gradient[j] * gradient[j] * inverse[j, lane]
-                if heavy[lane] > 0:
-                    _factor(
-                        indptr, indices, data, curvature, inverse, lane, documents[lane], heavy[lane], S[lane], dense
-                    )
-                    rho[lane] -= _woodbury(
-                        indptr, indices, data, residual, inverse, lane, documents[lane], heavy[lane], S[lane], u[lane]
-                    )
+                A[:, lane] = curvature
                 goal[lane] = rho[lane] * (0.25 if relative > 1.0 else 0.04)
-                left[lane] = 5 if relative > EARLY else 200
+                left[lane] = 5 if relative > EARLY else 15 if relative > 1.0 else 200
+                ratio[lane] = 0.0
                 at[lane] = DIRECTION
 
-        # P = M⁻¹ residual + ratio P, for those looking for a direction; 0 for the others.
-        for lane in range(LANES):
-            alpha[lane] = 1.0 if at[lane] == DIRECTION else 0.0
-        for j in range(size):
+        # P = M⁻¹ residual + ratio P, for those looking for a direction.
+        if np.any(at == DIRECTION):
             for lane in range(LANES):
-                P[j, lane] = alpha[lane] * (inverse[j, lane] * residual[j, lane] + ratio[lane] * P[j, lane])
-        for lane in range(LANES):
-            if at[lane] == DIRECTION and heavy[lane] > 0:
-                _subtract(indptr, indices, data, inverse, lane, documents[lane], heavy[lane], u[lane], P)
+                alpha[lane] = 1.0 if at[lane] == DIRECTION else 0.0
+                ratio[lane] = ratio[lane] if at[lane] == DIRECTION else 1.0
+            for j in range(size):
+                for lane in range(LANES):
+                    P[j, lane] = alpha[lane] * (inverse[j, lane] * residual[j, lane]) + ratio[lane] * P[j, lane]

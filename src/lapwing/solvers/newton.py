@@ -63,6 +63,18 @@ class Problem:
         columns = sp.csc_matrix((data, indices, indptr), shape=(self.n_documents, len(indptr) - 1))
         return order, (*_int32(sp.csr_matrix(columns[:, order[:-1]])), offset[order])
 
+    @cached_property
+    def with_constant(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """The same, with the constant feature as a last column of ones."""
+        order, (indptr, indices, data, offset) = self.frequent_first
+        entries = np.insert(indices, indptr[1:], len(order) - 1)
+        return order, (
+            indptr + np.arange(len(indptr), dtype=np.int32),
+            entries,
+            np.insert(data, indptr[1:], 1.0),
+            offset,
+        )
+
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """x_i·β + intercept of every document, from weights of features."""
         from lapwing.kernels.loss import scores
@@ -181,8 +193,9 @@ def fit_many(
 
     The same list of numbers for each as from `fit`, whatever the company.
     """
-    arrays = [problem.merge(prior) for prior in priors]
-    betas = np.array([problem.gather(prior.mode) for prior in priors])
+    merged = {id(prior): problem.merge(prior) for prior in priors}
+    arrays = [merged[id(prior)] for prior in priors]
+    betas = np.array([problem.start(one) for one in arrays])
     found = _ridge(problem, Y, weights, arrays, betas, tol, max_iter, as_link(link).code)
     names = ("objective", "gap", "kkt", "kkt_bound", "rounds", "converged")
     proofs = [
@@ -205,7 +218,7 @@ def _ridge(
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
     from lapwing.kernels import ridge
 
-    order, by_row = problem.frequent_first
+    order, by_row = problem.with_constant
     distinct = {(prior.mode.tobytes(), prior.l2.tobytes()): prior for prior in arrays}
     place = {key: at for at, key in enumerate(distinct)}
     which = np.array([place[prior.mode.tobytes(), prior.l2.tobytes()] for prior in arrays])
