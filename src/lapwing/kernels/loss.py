@@ -150,9 +150,7 @@ def feasible_scale(z, l1, l2, lower, upper):
 @kernel
 def primal_objective(margin, weight, link, beta, mode, l1, l2):
     """P(β) of model/objective.py, from the margins."""
-    total = 0.0
-    for i in range(margin.size):
-        total += weight[i] * loss_theta(margin[i], link)[0]
+    total = losses(margin, weight, link, np.empty(margin.size))
     for j in range(beta.size):
         total += penalty_at(beta[j], mode[j], l1[j], l2[j])
     return total
@@ -212,10 +210,13 @@ def loss_gradient(indptr, indices, data, offset, pull, out):
     `offset` (d+1,) is added to every entry of a column, stored or not: centring without filling the matrix.
     """
     for j in range(out.size - 1):
-        total = 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            total += data[k] * pull[indices[k]]
-        out[j] = -total
+        even = odd = 0.0  # two sums, neither waiting for the other
+        for k in range(indptr[j], indptr[j + 1] - 1, 2):
+            even += data[k] * pull[indices[k]]
+            odd += data[k + 1] * pull[indices[k + 1]]
+        if (indptr[j + 1] - indptr[j]) % 2 == 1:
+            even += data[indptr[j + 1] - 1] * pull[indices[indptr[j + 1] - 1]]
+        out[j] = -(even + odd)
     total = 0.0
     for i in range(pull.size):
         total += pull[i]
@@ -242,12 +243,8 @@ def scores(indptr, indices, data, offset, beta, n):
 @kernel
 def log_likelihood(indptr, indices, data, offset, y, weight, link, beta):
     """Σ_i c_i ln p(y_i | x_i, β)"""
-    score = scores(indptr, indices, data, offset, beta, y.size)
-    total = 0.0
-    for i in range(y.size):
-        if weight[i] > 0.0:
-            total -= weight[i] * loss_theta(y[i] * score[i], link)[0]
-    return total
+    margin = y * scores(indptr, indices, data, offset, beta, y.size)
+    return -losses(margin, weight, link, np.empty(y.size))
 
 
 @kernel
@@ -255,10 +252,11 @@ def optimality(indptr, indices, data, offset, y, weight, link, mode, l1, l2, low
     """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
     d = beta.size - 1
     score = scores(indptr, indices, data, offset, beta, y.size)
-    for i in range(y.size):
-        score[i] = weight[i] * y[i] * loss_theta(y[i] * score[i], link)[1]
+    score *= y
+    theta = np.empty(y.size)
+    slopes(score, link, theta)
     gradient = np.empty(d + 1)
-    loss_gradient(indptr, indices, data, offset, score, gradient)
+    loss_gradient(indptr, indices, data, offset, weight * y * theta, gradient)
     kkt = kkt_bound = 0.0
     for j in range(d + 1):
         v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])

@@ -12,7 +12,7 @@ from lapwing.kernels.loss import (
     few,
     intercept_only,
     loss_gradient,
-    loss_theta,
+    losses,
     majorant,
     penalty_at,
     scores,
@@ -24,34 +24,6 @@ RELAX = 0.2  # factor by which a stronger prior is relaxed
 WIDE = 120  # size of the working set from which pricing costs less than a round
 ROUNDING = 1e-13  # a sum over documents is not known better
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
-
-
-@kernel
-def _evaluate(margin, weight, link, theta, plain):
-    """Σ c_i loss(r_i), and θ. Most documents have none of the working set's words and the margins of `plain`."""
-    r0, r1 = margin[plain[0]], margin[plain[1]]
-    loss0, theta0 = loss_theta(r0, link)
-    loss1, theta1 = loss_theta(r1, link)
-    total = 0.0
-    for i in range(margin.size):
-        if margin[i] == r1:
-            loss, theta[i] = loss1, theta1
-        elif margin[i] == r0:
-            loss, theta[i] = loss0, theta0
-        else:
-            loss, theta[i] = loss_theta(margin[i], link)
-        total += weight[i] * loss
-    return total
-
-
-@kernel
-def _plain(pointer, y):
-    """A document on either side that has only the constant feature of the working set, where there is one."""
-    plain = np.zeros(2, np.int64)
-    for i in range(y.size):
-        if pointer[i + 1] - pointer[i] == 1:
-            plain[0 if y[i] > 0.0 else 1] = i
-    return plain
 
 
 @kernel
@@ -242,8 +214,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
     curvature = np.empty(n)
     gradient = np.empty(d + 1)
 
-    plain = np.zeros(2, np.int64)
-    loss = _evaluate(margin, weight, link, theta, plain)
+    loss = losses(margin, weight, link, theta)
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
         best_theta[i] = theta[i]
@@ -281,7 +252,6 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             break
         if changed:
             pointer, column, value = _rows_of(indptr, indices, data, working, m, d, n)
-            plain = _plain(pointer, y)
             if m > H.shape[0]:
                 room = min(m + m // 2 + 64, d + 1)
                 H, A = np.empty((room, room)), np.empty((room, room))
@@ -327,7 +297,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             for _ in range(6):
                 for i in range(n):
                     score[i] = margin[i] + t * shift[i]
-                new_loss = _evaluate(score, weight, link, theta, plain)
+                new_loss = losses(score, weight, link, theta)
                 penalty = 0.0
                 for a in range(m):
                     j = working[a]
@@ -337,7 +307,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
                     break
                 t *= 0.5
             if not accepted:
-                _evaluate(margin, weight, link, theta, plain)
+                losses(margin, weight, link, theta)
                 if cautious:
                     stalled = True
                     break

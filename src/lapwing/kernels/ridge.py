@@ -21,7 +21,9 @@ from lapwing.kernels._jit import REASSOCIATING, kernel
 from lapwing.kernels._lanes import LANES, gather, scatter
 from lapwing.kernels.loss import bend, intercept_only, losses, slopes
 
-FEW = 0.4  # the most of X's entries that few documents may have
+FEW = 0.1  # the most of X's entries that few documents may have, as long as the relative gap is wide:
+WIDE = 10.0
+HEAVIEST = 1e9
 BENDS = 0.3  # a document counts among the few whose curvature weighs this much of the prior, or more
 SLOW = 12  # directions from few documents after which more of them are taken
 EARLY = 1e4  # relative gap above which a direction may be rough
@@ -104,21 +106,33 @@ def _reach(indptr, indices, data, l2, out):
 
 
 @kernel
-def _moments(indptr, indices, data, weight, sums, squares):
-    """Σ_i c_i x_ij and Σ_i c_i x_ij² of every feature."""
-    sums[:] = 0.0
-    squares[:] = 0.0
+def _sums(indptr, indices, data, weight, out):
+    """Σ_i c_i x_ij of every feature."""
+    out[:] = 0.0
     for i in range(weight.size):
         for k in range(indptr[i], indptr[i + 1]):
-            sums[indices[k]] += weight[i] * data[k]
-            squares[indices[k]] += weight[i] * data[k] * data[k]
+            out[indices[k]] += weight[i] * data[k]
+
+
+@kernel
+def _squares(indptr, indices, data, weight, out):
+    """Σ_i c_i x_ij² of every feature."""
+    out[:] = 0.0
+    for i in range(weight.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            out[indices[k]] += weight[i] * data[k] * data[k]
 
 
 @kernel
 def _few(indptr, weight, curvature, reach, cut, documents):
-    """The documents that bend: their number, and that of their entries."""
+    """The documents that bend: their number, and that of their entries.
+
+    -1 where one bends by so much that Woodbury's difference would be lost to rounding.
+    """
     count = entries = 0
     for i in range(weight.size):
+        if curvature[i] * reach[i] > HEAVIEST * weight[i]:
+            return -1, 0
         if curvature[i] * reach[i] > cut * weight[i]:
             documents[count] = i
             count += 1
@@ -291,7 +305,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
         _reach(indptr, indices, data, l2s[k], reach[k])
     sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
     cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
-    gradient, along_beta, zeros = np.empty(size), np.empty(size), np.zeros(size)
+    gradient, along_beta, diagonal, zeros = np.empty(size), np.empty(size), np.empty(size), np.zeros(size)
     along, curvature, room, documents = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
 
     at, category = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
@@ -396,13 +410,14 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                 for i in range(n):
                     curvature[i] = weights[c, i] * max(bend(margin[lane, i], thetas[c, i], link), 1e-300)
                 if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
-                    _moments(indptr, indices, data, weights[c], sums[lane], squares[lane])
+                    _sums(indptr, indices, data, weights[c], sums[lane])
+                    _squares(indptr, indices, data, weights[c], squares[lane])
                     summed[lane] = c
                 if not centred:
                     if refined[lane] >= SLOW:
                         cut[lane] *= 0.3  # the others do bend
                     count, entries = _few(indptr, weights[c], curvature, reach[which[c]], cut[lane], documents)
-                    if entries <= (FEW if relative < 10.0 else 0.1) * indptr[n]:
+                    if count >= 0 and (relative < WIDE or entries <= FEW * indptr[n]):
                         _from_few(
                             indptr, indices, data, weights[c], curvature, sums[lane], squares[lane], penalty, gradient,
                             documents[:count], entries, 0.3 if relative > 1.0 else 0.1, zeros, along_beta,
@@ -411,17 +426,20 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                         refined[lane] += 1
                         at[lane] = STEP
                         continue
-                average = np.sum(curvature) / np.sum(weights[c])
+                if relative > EARLY:  # one curvature for all is near enough
+                    diagonal[:] = np.sum(curvature) / np.sum(weights[c]) * squares[lane]
+                else:
+                    _squares(indptr, indices, data, curvature, diagonal)
                 rho[lane] = 0.0
                 for j in range(size):
-                    curved = penalty[j] + average * squares[lane, j]
+                    curved = penalty[j] + diagonal[j]
                     inverse[j, lane] = 1.0 / curved if curved > 0.0 else 1.0
                     residual[j, lane] = -gradient[j]
                     step[j, lane] = 0.0
                     rho[lane] += gradient[j] * gradient[j] * inverse[j, lane]
                 A[:, lane] = curvature
                 goal[lane] = rho[lane] * (0.25 if relative > 1.0 else 0.04)
-                left[lane] = 5 if relative > EARLY else 15 if relative > 1.0 else 200
+                left[lane] = 5 if relative > EARLY else 15 if relative > WIDE else 200
                 ratio[lane] = 0.0
                 at[lane] = DIRECTION
 

@@ -35,7 +35,7 @@ __all__ = ["NgramSettings", "Progress", "TrainSettings", "make_design", "train",
 
 log = logging.getLogger(__name__)
 
-BLOCK = 32  # at most so many categories are fitted together, where they can be
+BLOCK = 128  # at most so many categories are fitted together, where they can be
 PROOF = ("variance", "objective", "gap", "kkt", "rounds", "converged")  # what a model says of every fit
 
 Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
