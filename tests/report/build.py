@@ -12,6 +12,9 @@ from model.build import summary
 
 from lapwing.model import LinearModel
 from lapwing.text import TextSettings, design
+from lapwing.text.matching import NgramWeighting
+from lapwing.text.ngrams import ngram_space
+from lapwing.training.ngrams import weighting as ngram_weighting
 
 ATTACKS = [
     "<script>window.attacked = 1</script>",
@@ -62,7 +65,8 @@ def model(
     seed: int = 5,
     **changes: Any,
 ) -> LinearModel:
-    made = design([*SCRIPTS[2:], *texts(60, seed=11)], settings or TextSettings()).weighting
+    settings, documents = settings or TextSettings(), [*SCRIPTS[2:], *texts(60, seed=11)]
+    made = _ngrams(documents, settings) if settings.ngrams else design(documents, settings).weighting
     assert made is not None
     rng = np.random.default_rng(seed)
     rows = 1 if exclusive and len(classes) == 2 else len(classes)
@@ -80,3 +84,10 @@ def model(
         "provenance": {"corpus": "by hand", "documents": made.n_documents},
     }
     return LinearModel(**(values | changes))
+
+
+def _ngrams(documents: list[str], settings: TextSettings) -> NgramWeighting:
+    """Up to seven tokens long, one within another, and beginnings of each other."""
+    space = ngram_space(documents, settings, max_length=7)
+    drawn = np.random.default_rng(6).permutation(len(space.node))[:3000]
+    return ngram_weighting(space, drawn[np.argsort(np.array(space.names(drawn), dtype=object))])

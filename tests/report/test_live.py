@@ -29,6 +29,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "no digits": {"settings": TextSettings(digits=False, stop_words=("oil", "don't"), stemmer="none")},
     "raw": {"settings": TextSettings(tf="raw", idf=False, cosine=False, stemmer="russian")},
     "binary": {"settings": TextSettings(tf="binary", min_df=2, stemmer="turkish")},
+    "word n-grams": {"settings": TextSettings.for_ngrams(ngrams=True)},
+    "character n-grams": {"settings": TextSettings.for_ngrams(tokens="char", ngrams=True, strip_html=True)},
+    "n-grams between stop words": {
+        "settings": TextSettings.for_ngrams(ngrams=True, stop_words="smart", stemmer="porter")
+    },
 }
 
 
@@ -52,7 +57,7 @@ def test_the_link_probit(chromium: Any, tmp_path: Path) -> None:
     path = write(tmp_path / "page.html", model())
     source = path.read_text(encoding="utf-8")
     assert "probit: (scores)" in source
-    script = source[source.index("function erfc") : source.index("// Features of a text by name")]
+    script = source[source.index("function erfc") : source.index("// The terms of a text in their order")]
     scores = np.concatenate([np.linspace(-38, 38, 2001), np.linspace(-1, 1, 201)])
     with opened(chromium, path) as shown:
         found = shown.page.evaluate(f"(scores) => {{ {script}; return LINKS.probit(scores); }}", scores.tolist())

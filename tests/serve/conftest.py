@@ -11,22 +11,24 @@ pytest.importorskip("uvicorn", reason="the extra 'serve' is not installed")
 from report.build import model
 
 from lapwing.model import save
+from lapwing.text import TextSettings
 from serve.start import Server
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four models: label sets, three classes, two classes, vectors."""
+    """Five models: label sets, three classes, two classes, vectors, n-grams."""
     folder = tmp_path_factory.mktemp("serve")
     save(model(), folder / "sets.lapwing")
     save(model(exclusive=True, seed=8), folder / "three.lapwing")
     save(model(classes=("no", "yes"), exclusive=True), folder / "two.lapwing")
     save(model(weighting=None), folder / "vectors.lapwing")
+    save(model(TextSettings.for_ngrams(tokens="char", ngrams=True)), folder / "ngrams.lapwing")
     return folder
 
 
 @pytest.fixture(scope="session")
 def server(folder: Path) -> Iterator[Server]:
-    names = ("sets", "three", "two", "vectors")
+    names = ("sets", "three", "two", "vectors", "ngrams")
     with Server(*(folder / f"{name}.lapwing" for name in names)) as running:
         yield running

@@ -82,8 +82,8 @@ def test_explain(server: Server, folder: Path) -> None:
 
 def test_models_categories_health_and_description(server: Server) -> None:
     models = server.client.get("/v1/models").json()["models"]
-    assert [one["name"] for one in models] == ["sets", "three", "two", "vectors"]
-    assert [one["reads"] for one in models] == ["texts", "texts", "texts", "vectors"]
+    assert [one["name"] for one in models] == ["sets", "three", "two", "vectors", "ngrams"]
+    assert [one["reads"] for one in models] == ["texts", "texts", "texts", "vectors", "texts"]
     categories = server.client.get("/v1/models/two/categories").json()["categories"]
     assert [one["name"] for one in categories] == ["yes"]
     assert server.client.get("/health").json()["status"] == "ok"

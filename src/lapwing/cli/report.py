@@ -155,7 +155,8 @@ def _paths(
     from lapwing.evaluate import membership
     from lapwing.selection.path import category_to_follow, coefficient_path
 
-    follow = bool(names) or (names is not None and "train" in corpus.split and model.link != "softmax")
+    ngrams = model.weighting is not None and model.weighting.settings.ngrams
+    follow = bool(names) or (names is not None and "train" in corpus.split and model.link != "softmax" and not ngrams)
     if not follow:
         return {}
     rows = rows_named(model, names) if names else [category_to_follow(model)]

@@ -283,7 +283,9 @@ def _print(summary: dict[str, Any]) -> None:
     click.echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
     kept, gap = summary["features_per_category"], summary["largest_relative_gap"]
     if summary["categories"] == 1:
-        size = f"{summary['classes']} classes, {kept['max']}"
+        size = (
+            f"{summary['classes']} classes, {kept['max']}" if summary["classes"] > 1 else f"1 category, {kept['max']}"
+        )
     else:
         size = f"{summary['categories']} categories, {kept['min']} to {kept['max']} (mean {kept['mean']:.1f})"
     proof = (

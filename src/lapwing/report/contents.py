@@ -150,7 +150,11 @@ def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:
 
 def _about(model: LinearModel) -> str:
     made = model.provenance
-    tokens = "vectors" if model.weighting is None else f"{model.weighting.settings.tokens} tokens"
+    if model.weighting is None:
+        tokens = "vectors"
+    else:
+        text = model.weighting.settings
+        tokens = f"{text.tokens} {'n-grams' if text.ngrams else 'tokens'}"
     told = [f"lapwing {made.get('lapwing', '?')}", f"link {model.link}", tokens]
     if model.weighting is not None and model.weighting.settings.stems:
         told.append(f"stemmer {model.weighting.settings.stemmer}")

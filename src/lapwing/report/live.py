@@ -11,9 +11,11 @@ import numpy as np
 from lapwing.model import LinearModel
 from lapwing.report import snowball
 from lapwing.text import Weighting
+from lapwing.text.matching import NgramWeighting
 from lapwing.text.table import token_table
 
 PAGE_LINKS = ("logit", "probit", "softmax")  # LINKS of static/model.js
+KINDS: dict[type, str] = {Weighting: "terms", NgramWeighting: "ngrams"}  # KINDS there
 
 
 def refusal(model: LinearModel) -> str | None:
@@ -21,7 +23,7 @@ def refusal(model: LinearModel) -> str | None:
     weighting = model.weighting
     if weighting is None:
         return "the model was trained on vectors, and no text can be made into one"
-    if type(weighting) is not Weighting:
+    if type(weighting) not in KINDS:
         return f"the page cannot make features of kind {type(weighting).__name__!r}"
     if model.link not in PAGE_LINKS:
         return f"the page has no link {model.link!r}"
@@ -56,8 +58,9 @@ def text_tables(model: LinearModel) -> dict[str, Any]:
     assert weighting is not None
     settings = weighting.settings
     table = token_table(settings.table)
-    return {
-        "kind": "terms",
+    kind = KINDS[type(weighting)]
+    read = {
+        "kind": kind,
         "settings": {**settings.to_dict(), "stop_words": None, "stems": settings.stems},
         "stemmer": settings.stemmer if settings.stems else None,
         "table": {
@@ -65,10 +68,14 @@ def text_tables(model: LinearModel) -> dict[str, Any]:
             "lower": [number for pair in table.lower.items() for number in pair],
         },
         "stop": sorted(settings.stop_set),
+        "entities": _entities() if settings.strip_html else None,
+    }
+    if kind == "ngrams":
+        return read  # what it looks for are the names of the weights
+    return read | {
         "terms": list(weighting.terms),
         "document_frequency": base64_of(weighting.document_frequency, "<i4"),
         "documents": weighting.n_documents,
-        "entities": _entities() if settings.strip_html else None,
     }
 
 

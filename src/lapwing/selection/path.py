@@ -25,6 +25,8 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
 
     if model.link == "softmax":
         raise InputError("a path is of one category by itself, and this model fits all classes together")
+    if model.weighting is not None and model.weighting.settings.ngrams:
+        raise InputError("a weaker prior would let in n-grams that the model does not have; they have no path")
     if not inside.any():
         raise InputError(f"no document of the data is in {model.categories[row]!r}; there is no path to fit")
     name = model.provenance.get("prior", "laplace")

@@ -121,7 +121,7 @@ function resultColumn(backend, current) {
     });
     why.replaceChildren(
       h("h3", null, "Why ", name(one.name), "?"),
-      parts.length ? legend() : h("p", { class: "note" }, "No word of this text has a weight here: the intercept alone decides."),
+      parts.length ? legend() : h("p", { class: "note" }, "Nothing in this text has a weight here: the intercept alone decides."),
       found.text.trim() ? marked(found.text, marks) : "",
       h("div", { class: "sides" }, sides),
       h("p", { class: "note" }, `Score ${signed(one.sign * found.score)} = intercept ${signed(one.sign * found.intercept)} + the words`

@@ -39,6 +39,8 @@ const linear = (from, to) => ({
   },
 });
 
+const UNIT = linear(-0.04, 1.04); // 0 to 1, with room for the marks at both ends
+
 const logarithmic = (from, to) => ({
   at: (value) => Math.log(value / from) / Math.log(to / from || Math.E),
   ticks(most) {
@@ -155,8 +157,8 @@ function reliabilityFigure(title, note, bins) {
   const there = bins.filter(([n]) => n > 0);
   return figure(title, note, (width) => {
     const frame = plot(width, {
-      x: { scale: linear(0, 1), label: "probability the model gave" },
-      y: { scale: linear(0, 1), label: "share in the category" },
+      x: { scale: UNIT, label: "probability the model gave" },
+      y: { scale: UNIT, label: "share in the category" },
       label: `Reliability diagram: ${there.map(([n, p, y]) => `${percent(p / n)} % said, ${percent(y / n)} % true`).join("; ")}`,
     });
     frame.layer.append(s("line", { class: "ideal", x1: frame.x(0), y1: frame.y(0), x2: frame.x(1), y2: frame.y(1) }));
@@ -182,8 +184,8 @@ function curveFigure(cuts, positives, marked) {
   const points = cuts.map(([p, tp, fp]) => ({ p, recall: tp / positives, precision: tp / (tp + fp) }));
   const element = figure("Precision and recall", "over all thresholds; the ring is the one in use.", (width) => {
     const frame = plot(width, {
-      x: { scale: linear(0, 1), label: "recall" },
-      y: { scale: linear(0, 1), label: "precision" },
+      x: { scale: UNIT, label: "recall" },
+      y: { scale: UNIT, label: "precision" },
       label: `Precision–recall curve of ${points.length} points`,
     });
     const placed = points.map((one) => ({ ...one, x: frame.x(one.recall), y: frame.y(one.precision) }));
@@ -222,7 +224,7 @@ function varianceFigure({ variances, log_likelihood: values, chosen }) {
 
 // Coefficients against the prior variance, a line per feature, named at its end.
 function pathFigure({ variances, features, coefficients, chosen }) {
-  return figure("Coefficient path", "weights as the prior weakens; the dotted line is the variance in use.", (width) => {
+  return figure("Coefficient path", "weights as the prior weakens; the dashed line is the variance in use.", (width) => {
     const all = coefficients.flat();
     const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
     const room = 0.05 * (high - low || 1);
@@ -301,12 +303,13 @@ function parallelFigure(models, rows, open) {
   }, "spanning");
 }
 
-// Words with bars to the right; for blue, against orange and hatched.
+// Words with bars to the right; for blue, against orange and hatched. An n-gram of characters may begin or end with a blank.
 function wordBars(words, kind) {
   const most = Math.max(...words.map(([, weight]) => Math.abs(weight)), 1e-12);
   return h("ol", { class: `bars ${kind}` }, words.map(([word, weight]) => {
     const bar = h("span", { class: "bar", "aria-hidden": "true" });
     bar.style.width = `${(100 * Math.abs(weight)) / most}%`;
-    return h("li", null, h("span", { class: "word" }, name(word)), h("span", { class: "track" }, bar), h("span", { class: "value" }, signed(weight)));
+    const seen = word.replace(/^ | $/g, "␣");
+    return h("li", null, h("span", { class: "word", title: plain(seen) }, name(seen)), h("span", { class: "track" }, bar), h("span", { class: "value" }, signed(weight)));
   }));
 }

@@ -51,9 +51,9 @@ function number(value) {
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
 function probability(value) {
-  if (value < 0.0005) return "< 0.1 %";
-  if (value > 0.9995) return "> 99.9 %";
-  return `${(100 * value).toFixed(1)} %`;
+  if (value < 0.0005) return "<\u00a00.1\u00a0%";
+  if (value > 0.9995) return ">\u00a099.9\u00a0%";
+  return `${(100 * value).toFixed(1)}\u00a0%`;
 }
 
 function debounced(call, wait) {

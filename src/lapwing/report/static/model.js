@@ -85,25 +85,38 @@ const LINKS = {
   },
 };
 
-// Features of a text by name: each kind gives [{name, value, spans}], sorted, and the text the spans refer to.
+// The terms of a text in their order, [start, end, term] each, null where a stop word stands (text/design.py term_spans);
+// and the text the places refer to.
+function reader({ settings, table, stop, entities }, snowball) {
+  const tokens = tokenTable(table);
+  const stopped = new Set(stop);
+  const stem = settings.stems ? stemmer(snowball) : (word) => word;
+  return (given) => {
+    const text = settings.strip_html && settings.tokens !== "ready" ? stripHtml(given, entities) : given;
+    const terms = [];
+    eachToken(codePoints(text), settings, tokens, (start, end, token) => {
+      terms.push([start, end, (!stopped.has(token) && stem(token)) || null]);
+    });
+    return { text, terms };
+  };
+}
+
+// Terms to features by name: each kind gives [{name, value, spans}], sorted.
 // A new kind is a function here and its tables in report/live.py.
 const KINDS = {
-  terms({ settings, table, documents, frequency, stop, entities }, snowball) {
-    const tokens = tokenTable(table);
-    const stopped = new Set(stop);
-    const stem = settings.stems ? stemmer(snowball) : (word) => word;
+  // text/weighting.py
+  terms({ settings, documents, terms: known, document_frequency: counts }) {
+    const count = numbers(Int32Array, counts);
+    const frequency = new Map(known.map((term, i) => [term, count[i]]));
     const idf = (name) => (settings.idf ? Math.log((documents + 1) / ((frequency.get(name) ?? 0) + 1)) : 1);
     const tf = { log: (n) => 1 + Math.log(n), raw: (n) => n, binary: () => 1 }[settings.tf];
-    return (given) => {
-      const text = settings.strip_html && settings.tokens !== "ready" ? stripHtml(given, entities) : given;
+    return (terms) => {
       const found = new Map();
-      eachToken(codePoints(text), settings, tokens, (start, end, token) => {
-        if (stopped.has(token)) return;
-        const name = stem(token);
-        if (name === "") return;
+      for (const [start, end, name] of terms) {
+        if (name === null) continue;
         if (!found.has(name)) found.set(name, []);
         found.get(name).push([start, end]);
-      });
+      }
       const features = [...found.keys()].sort(byCodePoint).map((name) => {
         const spans = found.get(name);
         return { name, spans, value: tf(spans.length) * idf(name) };
@@ -112,7 +125,34 @@ const KINDS = {
         const norm = Math.sqrt(features.reduce((sum, { value }) => sum + value * value, 0)) || 1;
         for (const feature of features) feature.value /= norm;
       }
-      return { text, features };
+      return features;
+    };
+  },
+  // text/matching.py: 1 where the text has the n-gram. From every place the tree of the model's n-grams is followed as
+  // far as it goes, which finds what the automaton there finds.
+  ngrams({ settings }, names) {
+    const root = { next: new Map(), name: null };
+    for (const name of names) {
+      let node = root;
+      for (const term of settings.tokens === "char" ? Array.from(name) : name.split(" ")) {
+        if (!node.next.has(term)) node.next.set(term, { next: new Map(), name: null });
+        node = node.next.get(term);
+      }
+      node.name = name;
+    }
+    return (terms) => {
+      const found = new Map();
+      terms.forEach(([start], first) => {
+        let node = root;
+        for (let i = first; i < terms.length; i++) {
+          node = node.next.get(terms[i][2]);
+          if (node === undefined) break;
+          if (node.name === null) continue;
+          if (!found.has(node.name)) found.set(node.name, []);
+          found.get(node.name).push([start, terms[i][1]]);
+        }
+      });
+      return [...found.keys()].sort(byCodePoint).map((name) => ({ name, value: 1, spans: found.get(name) }));
     };
   },
 };
@@ -141,7 +181,8 @@ function weightTable(data) {
 
 // A classifier in this page: classify(text) gives every class, explain(text, class) the words behind it.
 function localModel(data, table, snowball) {
-  const features = KINDS[data.live.kind](decodeText(data.live), snowball);
+  const read = reader(data.live, snowball);
+  const featuresOf = KINDS[data.live.kind](data.live, table.names);
   const column = new Map(table.names.map((name, j) => [name, j]));
   const rowsOf = table.names.map(() => []);
   for (let row = 0; row < table.rows; row++) {
@@ -151,13 +192,14 @@ function localModel(data, table, snowball) {
 
   function scored(given) {
     if (last.given === given) return last;
-    const vector = features(given);
+    const { text, terms } = read(given);
+    const features = featuresOf(terms);
     const scores = new Array(table.rows).fill(0);
-    for (const { name, value } of vector.features) {
+    for (const { name, value } of features) {
       for (const [row, weight] of rowsOf[column.get(name)] ?? []) scores[row] += value * weight;
     }
     for (let row = 0; row < table.rows; row++) scores[row] += table.intercepts[row];
-    last = { given, vector, scores, proba: LINKS[data.model.link](scores) };
+    last = { given, text, features, scores, proba: LINKS[data.model.link](scores) };
     return last;
   }
 
@@ -167,19 +209,19 @@ function localModel(data, table, snowball) {
   }
 
   async function explain(given, one) {
-    const { vector, scores, proba } = scored(given);
+    const { text, features, scores, proba } = scored(given);
     const weight = new Map();
     for (let k = table.ends[one.row]; k < table.ends[one.row + 1]; k++) {
       weight.set(table.names[table.index[k]], table.weights[k]);
     }
-    const contributions = vector.features
+    const contributions = features
       .filter(({ name, value }) => weight.has(name) && value)
       .map(({ name, value, spans }) => ({ feature: name, contribution: value * weight.get(name), spans }));
     contributions.sort(
       (a, b) => Math.abs(b.contribution) - Math.abs(a.contribution) || byCodePoint(a.feature, b.feature),
     );
     return {
-      text: vector.text,
+      text,
       score: scores[one.row],
       probability: proba[one.row],
       intercept: table.intercepts[one.row],
@@ -188,11 +230,6 @@ function localModel(data, table, snowball) {
   }
 
   return { classify, explain };
-}
-
-function decodeText(live) {
-  const counts = numbers(Int32Array, live.document_frequency);
-  return { ...live, frequency: new Map(live.terms.map((term, i) => [term, counts[i]])) };
 }
 
 // LinearModel.decide for one text: [{name, row, sign, probability, chosen}], a class each.

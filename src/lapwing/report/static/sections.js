@@ -30,7 +30,8 @@ function categoriesSection(data, open) {
       rate("precision", "Precision", "TP / (TP + FP), %"), rate("recall", "Recall", "TP / (TP + FN), %"), rate("f1", "F1", "2TP / (2TP + FP + FN), %"));
   }
   const found = section("categories", "Categories",
-    evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. Give the report labelled documents to see how good the model is."),
+    evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. ",
+      data.live?.remote ? "What `lapwing evaluate --store` keeps beside the model is shown here." : "Give the report labelled documents to see how good the model is."),
     sortableTable(data.categories, columns, { caption: "Categories", filter: "Filter categories by name", open }));
   const charts = [];
   if (data.categories.length > 1) charts.push(keptFigure(data.categories, open));
