@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check docs bench clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -24,6 +24,9 @@ check: $(STAMP) ## Lint, formatting, types, and the order of the rooms
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(STAMP) ## Build the documentation into build/docs; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 bench: $(STAMP) ## Run every benchmark in benchmarks/
 	@set -e; ran=0; \
@@ -46,5 +49,5 @@ $(STAMP): pyproject.toml
 	  && $(BIN)/python -m pip --version >/dev/null 2>&1 \
 	  || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,docs]"
 	@touch $@
