@@ -5,7 +5,8 @@
     ```{code-block}  with `:caption: NAME` is written to the file NAME
     others         are not run, and are only allowed as `text`, or where the page says so
 
-`…` stands for anything, over several lines where it stands alone. Corpora of LAPWING_CORPORA lie in the folder; a
+`…` stands for anything, over several lines where it stands alone; below `<!-- figures differ -->` any number stands for
+any other. Corpora of LAPWING_CORPORA lie in the folder; a
 command that names one is left out where it is not there. `lapwing serve` goes on in the background, at a port that is
 free, until the page ends.
 """
@@ -29,6 +30,8 @@ from serve.start import Server
 
 CORPORA = ("reuters21578.tar.xz", "20news-bydate.tar.xz")
 ADDRESS = "127.0.0.1:8000"  # where the pages say that a server is
+LOOSE = "<!-- figures differ -->"
+_NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]\d+)?")
 _FENCE = re.compile(r"^(`{3,})(\{?[\w-]*\}?)[ \t]*([^\n]*)\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,6 +41,7 @@ class Block:
     caption: str | None
     text: str
     line: int
+    loose: bool
 
 
 def blocks(source: str) -> Iterator[Block]:
@@ -51,16 +55,22 @@ def blocks(source: str) -> Iterator[Block]:
             text = text[options.end() :].lstrip("\n")
             if named := re.search(r"^:caption: (\S+)$", options[0], re.MULTILINE):
                 caption = named[1]
-        yield Block(language, caption, text, source.count("\n", 0, found.start()) + 1)
+        loose = source[: found.start()].endswith(f"{LOOSE}\n")
+        yield Block(language, caption, text, source.count("\n", 0, found.start()) + 1, loose)
 
 
-def alike(shown: str, printed: str) -> bool:
-    """Whether what is printed is what is shown, `…` standing for anything."""
+def alike(shown: str, printed: str, *, loose: bool = False) -> bool:
+    """Whether what is printed is what is shown, `…` standing for anything, and if `loose` a number for any number."""
     wanted, got = ([line.rstrip() for line in text.strip("\n").splitlines()] for text in (shown, printed))
-    pattern = "\n".join(
-        r"(?:.*)" if line.strip() == "…" else re.escape(line).replace("…", r"[^\n]*") for line in wanted
-    )
+    pattern = "\n".join(r"(?:.*)" if line.strip() == "…" else _pattern(line, loose) for line in wanted)
     return re.fullmatch(pattern, "\n".join(got), re.DOTALL) is not None
+
+
+def _pattern(line: str, loose: bool) -> str:
+    if not loose:
+        return re.escape(line).replace("…", r"[^\n]*")
+    words = (re.escape(part).replace("…", r"[^\n]*") for part in _NUMBER.split(line))
+    return re.sub(r"(?:\\ )+", r" +", f"(?:{_NUMBER.pattern})".join(words)).replace(" +", " *")
 
 
 class Reader:
@@ -85,7 +95,7 @@ class Reader:
             elif block.language == "python":
                 self.python(block.text, where)
             elif block.language == "console":
-                self.console(block.text, where)
+                self.console(block.text, where, block.loose)
             else:
                 assert block.language in ("text", "pycon", "{image}", "{toctree}", "{figure}"), where
 
@@ -101,7 +111,7 @@ class Reader:
         else:
             exec(compile(text, where, "exec"), self.names)
 
-    def console(self, text: str, where: str) -> None:
+    def console(self, text: str, where: str, loose: bool) -> None:
         assert text.startswith("$ "), f"{where}: a console block begins with `$ `"
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             line, shown = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n?(.*)", part, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -111,7 +121,7 @@ class Reader:
                 continue
             printed = self.shell(line, where)
             if shown.strip():
-                assert alike(shown, printed), f"{where}: {line}\nshown:\n{shown}\nprinted:\n{printed}"
+                assert alike(shown, printed, loose=loose), f"{where}: {line}\nshown:\n{shown}\nprinted:\n{printed}"
 
     def absent(self, text: str) -> str | None:
         return next((name for name in CORPORA if name in text and not (self.folder / name).exists()), None)

@@ -43,3 +43,6 @@ def test_what_is_shown_is_compared() -> None:
     assert not alike("a\nb", "a\nc")
     assert not alike("a … b", "a\nb")
     assert not alike("a", "a\nb")
+    assert alike("asyncio  250  9  1.0e-04", "asyncio   25  19  5.3e-05", loose=True)
+    assert not alike("asyncio  250", "asyncio   25")
+    assert not alike("asyncio  250", "logging  250", loose=True)

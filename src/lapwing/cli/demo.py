@@ -53,6 +53,6 @@ def command(output: str, as_json: bool) -> None:
     # After `make demo` the command is in .venv/bin only.
     program = "lapwing" if shutil.which("lapwing") or not Path(sys.argv[0]).is_file() else quote(sys.argv[0])
     click.echo(f"  {program} inspect {quote(output)}")
-    click.echo(f"  {program} explain {quote(output)} 'Return a datetime object in the given time zone'")
+    click.echo(f"  {program} explain {quote(output)} 'Add a handler to this logger'")
     click.echo(f"  echo 'Open a socket and wait for a connection' | {program} classify {quote(output)} --top 3")
     click.echo(f"  {program} train YOUR-DATA -o your.lapwing")
