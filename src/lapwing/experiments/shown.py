@@ -25,14 +25,15 @@ INK, PALE = "#1f2933", "#8a97a6"
 LINES = ("#1b6ca8", "#d1495b", "#2e8b57", "#e08e0b", "#6a4c93", "#00798c", "#8c564b", "#555555")
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; margin: 2rem auto; max-width: 60rem;
+body { font: 16px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; margin: 2rem auto; max-width: 64rem;
   padding: 0 1rem; }
+p { max-width: 46rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.4rem; }
 .note, figcaption { color: #52606d; font-size: .92rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem; }
-th, td { padding: .25rem .8rem; text-align: right; white-space: nowrap; }
-th { border-bottom: 2px solid #cbd2d9; font-weight: 600; }
+th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; }
+th { border-bottom: 2px solid #cbd2d9; font-weight: 600; white-space: normal; vertical-align: bottom; }
 tr + tr td { border-top: 1px solid #eef1f4; }
 td.word, th.word { text-align: left; }
 figure { margin: 1.5rem 0 2.5rem; } img { max-width: 100%; height: auto; }
@@ -119,6 +120,11 @@ def document(title: str, parts: Sequence[str]) -> str:
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def p_value(p: float) -> str:
+    """Three digits, as the papers print them, but never a plain zero."""
+    return "< 0.001" if p < 0.0005 else f"{p:.3f}"
 
 
 def table_html(table: Table, heading: bool = True) -> str:

@@ -10,7 +10,7 @@ from lapwing.evaluate import compare
 from lapwing.experiments.glm07.paper import METHODS, PAIRS, SIZES, Paper
 from lapwing.experiments.glm07.run import RunResult
 from lapwing.experiments.glm07.settings import MEASURES, THRESHOLDS
-from lapwing.experiments.shown import Table
+from lapwing.experiments.shown import Table, p_value
 
 Runs = Mapping[str, RunResult]
 
@@ -42,11 +42,11 @@ def errors_table(runs: Runs, paper: Paper | None) -> Table:
         if paper is not None:
             printed = paper.versus[left, right]
             rows.append((name, "paper", str(printed.won), str(printed.lost), str(printed.tied),
-                         f"{printed.p_value:.3f}"))  # fmt: skip
+                         p_value(printed.p_value)))  # fmt: skip
         for threshold in THRESHOLDS:
             found = compare(*(runs[compared_run(method)].errors(threshold) for method in (left, right)))
             rows.append((name, f"ours, {threshold}", str(found.won), str(found.lost), str(found.tied),
-                         f"{found.p_value:.3f}"))  # fmt: skip
+                         p_value(found.p_value)))  # fmt: skip
     return Table(
         f"{'Table ' + str(paper.errors_table) if paper else 'Errors'}: categories with fewer, more and equally "
         "many test errors",
