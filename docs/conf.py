@@ -53,7 +53,7 @@ def _inline(writer: Any, node: nodes.math) -> None:
 
 
 def _block(writer: Any, node: nodes.math_block) -> None:
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>\n')
+    writer.body.append(f'<div class="math" tabindex="0">{convert(node.astext(), display="block")}</div>\n')
     raise nodes.SkipNode
 
 

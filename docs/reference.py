@@ -119,7 +119,7 @@ def _commands() -> Iterator[str]:
 
 
 def _help(command: click.Command, name: str, depth: int) -> Iterator[str]:
-    context = click.Context(command, info_name=name, terminal_width=88, help_option_names=["-h", "--help"])
+    context = click.Context(command, info_name=name, terminal_width=80, help_option_names=["-h", "--help"])
     yield f"{'#' * depth} {name}\n\n```text\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
