@@ -125,6 +125,32 @@ def test_show_more(chromium: Any, reuters: Path) -> None:
         assert len(rows(shown)) == 115
 
 
+def test_a_model_of_ngrams(chromium: Any, small: Path, tmp_path: Path) -> None:
+    """The box finds them, and there is no path: weaker priors would have others."""
+    made = cli_build.train(small / "news.jsonl", tmp_path / "ngrams.lapwing", "--ngrams", "word", "--variance", "10")
+    told = report(made, small / "news.jsonl", "-o", tmp_path / "report.html")
+    assert (told["live"], told["evaluated"]) == (True, True)
+    model = lapwing.load(made)
+    documents = [one.text for one in cli_build.documents(120)[:20]]
+    with opened(chromium, tmp_path / "report.html") as shown:
+        assert_same(shown, model, [*documents, *cli_build.SCRIPTS])
+        assert shown.page.locator("figure", has_text="Coefficient path").count() == 0
+    line = [
+        sys.executable,
+        "-m",
+        "lapwing",
+        "report",
+        str(made),
+        str(small / "news.jsonl"),
+        "-o",
+        "x",
+        "--path",
+        "grain",
+    ]
+    done = subprocess.run(line, capture_output=True, check=False, cwd=tmp_path)
+    assert (done.returncode, b"n-grams that the model does not have" in done.stderr) == (2, True)
+
+
 def test_models_side_by_side_curve_and_path(chromium: Any, small: Path) -> None:
     with opened(chromium, small / "report.html") as shown:
         page = shown.page
