@@ -110,9 +110,10 @@ def test_the_stored_evaluation_and_its_slider(chromium: Any, folder: Path, tmp_p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessibility(chromium: Any, server: Server, scheme: str) -> None:
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessibility(chromium: Any, server: Server, scheme: str, width: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    context = chromium.new_context(color_scheme=scheme)
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 844})
     shown = Page(context.new_page())
     shown.open(f"{server.address}/?model=sets")
     shown.page.fill("#text", "oil wheat bank harvest")
@@ -120,4 +121,5 @@ def test_accessibility(chromium: Any, server: Server, scheme: str) -> None:
     shown.page.locator("#try .column").nth(1).locator(".why .bars li").first.wait_for()
     found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
     assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == width
     context.close()
