@@ -204,6 +204,15 @@ def few(curvature, spare):
 
 
 @kernel
+def has(values):
+    """Whether some entry is not 0. Expressions over whole arrays take seconds to compile."""
+    for value in values:
+        if value != 0.0:
+            return True
+    return False
+
+
+@kernel
 def loss_gradient(indptr, indices, data, offset, pull, out):
     """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by columns.
 
@@ -243,7 +252,9 @@ def scores(indptr, indices, data, offset, beta, n):
 @kernel
 def log_likelihood(indptr, indices, data, offset, y, weight, link, beta):
     """Σ_i c_i ln p(y_i | x_i, β)"""
-    margin = y * scores(indptr, indices, data, offset, beta, y.size)
+    margin = scores(indptr, indices, data, offset, beta, y.size)
+    for i in range(y.size):
+        margin[i] *= y[i]
     return -losses(margin, weight, link, np.empty(y.size))
 
 
@@ -252,11 +263,14 @@ def optimality(indptr, indices, data, offset, y, weight, link, mode, l1, l2, low
     """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
     d = beta.size - 1
     score = scores(indptr, indices, data, offset, beta, y.size)
-    score *= y
-    theta = np.empty(y.size)
-    slopes(score, link, theta)
+    for i in range(y.size):
+        score[i] *= y[i]
+    pull = np.empty(y.size)
+    slopes(score, link, pull)
+    for i in range(y.size):
+        pull[i] *= weight[i] * y[i]
     gradient = np.empty(d + 1)
-    loss_gradient(indptr, indices, data, offset, weight * y * theta, gradient)
+    loss_gradient(indptr, indices, data, offset, pull, gradient)
     kkt = kkt_bound = 0.0
     for j in range(d + 1):
         v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])

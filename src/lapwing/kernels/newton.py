@@ -10,6 +10,7 @@ from lapwing.kernels.loss import (
     dual_objective,
     feasible_scale,
     few,
+    has,
     intercept_only,
     loss_gradient,
     losses,
@@ -198,21 +199,23 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             working[m] = j
             inside[j] = True
             m += 1
-    if m == 1 and np.all(beta[:d] == 0.0):
+    if m == 1 and not has(beta[:d]):
         positive = negative = 0.0
         for i in range(n):
             positive += weight[i] * (y[i] > 0.0)
             negative += weight[i] * (y[i] < 0.0)
         beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
     score = scores(indptr, indices, data, offset, beta, n)
-    margin = y * score
+    margin = np.empty(n)
+    for i in range(n):
+        margin[i] = y[i] * score[i]
     theta = np.empty(n)
     best_theta = np.empty(n)
     linear_theta = np.empty(n)
     pull = np.empty(n)
     shift = np.empty(n)
     curvature = np.empty(n)
-    gradient = np.empty(d + 1)
+    gradient, z = np.empty(d + 1), np.empty(d + 1)
 
     loss = losses(margin, weight, link, theta)
     for i in range(n):
@@ -268,7 +271,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
         fell = 0.0
         while rounds < max_rounds:
             rounds += 1
-            brief = m > WIDE and precision > tol and not np.any(offset)
+            brief = m > WIDE and precision > tol and not has(offset)
             _model(pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature)
             _add_offsets(offset, chosen, d, H, G)
             for a in range(m):
@@ -317,7 +320,8 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             for a in range(m):
                 j = working[a]
                 beta[j] = b[a] if t == 1.0 else beta[j] + t * (b[a] - beta[j])
-            margin[:] = score
+            for i in range(n):
+                margin[i] = score[i]
             loss = new_loss
             fell = objective - (new_loss + penalty)
             objective = new_loss + penalty
@@ -349,12 +353,15 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
         if flat:
             gap = np.nan
-            best_theta[:] = theta
+            for i in range(n):
+                best_theta[i] = theta[i]
             converged = kkt_bound <= tol * objective
         else:
-            scale = feasible_scale(-gradient, l1, l2, lower, upper)
+            for j in range(d + 1):
+                z[j] = -gradient[j]
+            scale = feasible_scale(z, l1, l2, lower, upper)
             source = theta if stalled else linear_theta
-            dual = dual_objective(source, weight, link, -gradient, scale, mode, l1, l2, lower, upper)
+            dual = dual_objective(source, weight, link, z, scale, mode, l1, l2, lower, upper)
             if dual > best_dual:
                 best_dual = dual
                 for i in range(n):
