@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.run import Command, new_process
+from lapwing.engine import Checkpoint
 
 CATEGORIES = 120
 
@@ -63,3 +64,11 @@ def test_other_settings_start_anew(run: Command, many: Path, tmp_path: Path) -> 
     assert again.code == 0
     assert "another run" in again.err
     assert (tmp_path / "m").read_bytes() == expected
+
+
+def test_two_runs_do_not_write_one_model_at_once(run: Command, many: Path, tmp_path: Path) -> None:
+    with Checkpoint(tmp_path / "m.checkpoint", "that of the other", "1999-01-01"):
+        second = run("train", many, "-o", tmp_path / "m", "--jobs", "1")
+        assert second.code == 2
+        assert "another run is writing" in second.err
+        assert not (tmp_path / "m").exists()

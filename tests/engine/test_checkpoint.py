@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lapwing.engine import Checkpoint, run_all
+from lapwing.errors import InputError
 from lapwing.selection.variance import VarianceCurve
 from lapwing.training.category import CategoryFit
 
+HOLD = """
+import pathlib, sys
+from lapwing.engine import Checkpoint
+held = Checkpoint(pathlib.Path(sys.argv[1]), "key", "")
+print(len(held.records), flush=True)
+sys.stdin.read()
+"""
 RECORDS = {3: b"", 0: b"\n\n", 7: bytes(range(256)) * 40}
 
 
@@ -93,3 +103,26 @@ def test_a_category_comes_back_with_its_curve() -> None:
             assert back.curve is not None
             assert back.curve.total.tolist() == curve.total.tolist()
             assert (back.curve.variances.tolist(), back.curve.chosen) == ([0.1, 1.0, 10.0], 1.0)
+
+
+def test_one_run_at_a_time(path: Path) -> None:
+    with Checkpoint(path, "key", ""):
+        whole = path.read_bytes()
+        for key in ("key", "other"):
+            with pytest.raises(InputError, match="another run is writing"):
+                Checkpoint(path, key, "")
+        assert path.read_bytes() == whole
+    with Checkpoint(path, "key", "") as again:
+        assert again.records == RECORDS
+
+
+def test_a_run_that_died_locks_nobody_out(path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"3\n"
+        with pytest.raises(InputError, match="another run"):
+            Checkpoint(path, "key", "")
+        process.kill()
+        process.wait()
+    with Checkpoint(path, "key", "") as again:
+        assert again.records == RECORDS

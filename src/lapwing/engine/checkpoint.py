@@ -2,13 +2,14 @@
 
 The file is a line of JSON (what the run is, by a key; when it began), then records that are only ever
 appended: number and length (two 8-byte integers), CRC-32 of both and of the content (4 bytes), content.
-Reading ends at the first record that is not whole, and writing goes on from there.
+Reading ends at the first record that is not whole, and writing goes on from there. One run at a time has it.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -17,6 +18,11 @@ from types import TracebackType
 from typing import IO
 
 from lapwing.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows
+    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +41,10 @@ class Checkpoint:
         self.records: dict[int, bytes] = {}
         self._lock = Lock()
         try:
-            end = self._read(path.read_bytes()) if path.exists() else 0
-            self._stream: IO[bytes] = open(path, "r+b" if end else "wb")  # noqa: SIM115  closed by close()
+            found = path.exists()
+            self._stream = _open_alone(path)
+            end = self._read(self._stream.read()) if found else 0
             self._stream.truncate(end)
-            self._stream.seek(end)
         except OSError as error:
             raise InputError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
         if not end:
@@ -85,6 +91,7 @@ class Checkpoint:
         return at
 
     def close(self) -> None:
+        """And let others have the file."""
         self._stream.close()
 
     def __enter__(self) -> Checkpoint:
@@ -92,3 +99,23 @@ class Checkpoint:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _open_alone(path: Path) -> IO[bytes]:
+    """The file, to be read from its beginning and written at its end, for one process until it closes it or dies."""
+    while True:
+        stream = open(path, "a+b")  # noqa: SIM115  whoever asked closes it
+        try:
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            stream.close()
+            raise InputError(
+                f"another run is writing {path}; wait until it is done, or give this one another output"
+            ) from error
+        except OSError:  # a file system without locks
+            log.info("%s cannot be locked", path)
+        if path.exists() and os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+            stream.seek(0)
+            return stream
+        stream.close()  # the run that had it was just done and removed it
