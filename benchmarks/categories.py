@@ -1,15 +1,16 @@
 """Hundreds and thousands of categories: a corpus of Debian's package descriptions, and one of DMOZ's size.
 
-    python benchmarks/categories.py [debian] [ridge] [predict] [dmoz] [growth] [--lists FOLDER] [--every 20]
+    python benchmarks/categories.py [debian] [ridge] [predict] [dmoz] [growth] [--method NAME] [--lists FOLDER] ...
 
 debian   lasso and Selected Ridge over all debtags: time, F1, size of the model
 ridge    the same tags: our ridge against scikit-learn's OneVsRest(LogisticRegression), liblinear and lbfgs, each
          at the loosest of its tolerances whose worst fit is within 1e-4 of the optimum, one thread for all
-predict  every test document against every category with sparse models: ours against scikit-learn's dense
-         coefficients, time and peak memory, each in a process of its own
+predict  every test document against every category with the models that `debian` and `dmoz` left: ours against
+         scikit-learn's dense coefficients, as one matrix and as OneVsRest's estimators, and its sparse ones
+         (`sparsify`); time and peak memory, each in a process of its own
 dmoz     `lapwing train` with lasso and with Selected Ridge on synthetic documents of DMOZ's size (AAGBD11 Table 1):
          wall time, peak memory, size of the model; --categories takes some of the 3,503 only
-growth   time per category with ever more categories of that corpus
+growth   time of fitting per category with ever more categories of that corpus, --counts
 
 Debian's lists are those in --lists, files named *Packages* and *Translation-en* (plain, .gz, .xz or .bz2); without
 it `apt-get update` fetches them into a folder of this program's own, in the user's cache. A package is a document, its
@@ -28,7 +29,6 @@ import lzma
 import os
 import platform
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -51,7 +51,7 @@ from sklearn.multiclass import OneVsRestClassifier
 import lapwing
 from lapwing.corpus import Corpus
 from lapwing.evaluate import evaluate
-from lapwing.model import LinearModel, save
+from lapwing.model import save
 from lapwing.model.objective import certify
 from lapwing.model.priors import Gaussian
 from lapwing.text import TextSettings
@@ -61,6 +61,7 @@ from lapwing.training.targets import targets
 FEWEST = 20  # packages that a tag must be on
 DOCUMENTS, FEATURES, CATEGORIES = 20_249, 133_348, 3_503  # DMOZ's training part, AAGBD11 Table 1
 TEST_DOCUMENTS = 7_257
+HELD = 2**30  # bytes of dense coefficients that a peer is given
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lapwing-benchmarks"
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
@@ -205,19 +206,16 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def job_debian(corpus: Corpus, folder: Path) -> dict[str, LinearModel]:
+def job_debian(corpus: Corpus, folder: Path, names: list[str]) -> None:
     part, test = corpus.part("train"), corpus.part("test")
-    models = {}
-    for name, settings in METHODS.items():
-        seconds, model = timed(train, part, TrainSettings(text=TEXT, n_jobs=2, **settings))
+    for name in names:
+        seconds, model = timed(train, part, TrainSettings(text=TEXT, n_jobs=2, **METHODS[name]))
         path = folder / f"debian-{name.replace(' ', '-')}.lapwing"
         save(model, path)
         found = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
         print(f"  {name}: {len(model.categories)} categories in {seconds:.1f} s on two threads, micro F1 "
               f"{100 * found['micro']['f1']:.1f}, macro F1 {100 * found['macro']['f1']:.1f}, sparsity "
               f"{model.sparsity:.4f}, model {megabytes(path):.1f} MB")  # fmt: skip
-        models[name] = model
-    return models
 
 
 def job_ridge(corpus: Corpus, every: int, variance: float = 100.0) -> None:
@@ -267,45 +265,76 @@ def job_ridge(corpus: Corpus, every: int, variance: float = 100.0) -> None:
 
 
 PREDICT = """
-import resource, sys, time
+import re, sys, time
 import numpy as np, scipy.sparse as sp
 import lapwing
+from lapwing.model.scoring import Scorer
 from sklearn.linear_model import LogisticRegression
-kind, model, matrix = sys.argv[1:]
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
+kind, model, matrix, every = sys.argv[1:]
 X, model, run = sp.load_npz(matrix), lapwing.load(model), lambda: None
+import numba
+for W in (sp.eye_array(64, format="csr"), sp.csr_matrix(np.ones((8, 64)))):  # kernels are loaded
+    Scorer(W, np.zeros(W.shape[0])).scores(sp.eye_array(64, format="csr"))
+W, b, classes = model.weights[:: int(every)], model.intercepts[:: int(every)], np.array(model.classes)[:: int(every)]
 if kind == "lapwing":
     run = lambda: model.predict(X)
-elif kind == "scikit-learn":
-    dense = LogisticRegression()
-    dense.coef_, dense.intercept_ = model.weights.toarray(), model.intercepts
-    dense.classes_ = np.array(model.classes)
-    if model.exclusive:
-        run = lambda: dense.predict(X)
-    else:
-        run = lambda: dense.decision_function(X) > 0
-run()
+elif kind == "OneVsRest":
+    peer = OneVsRestClassifier(LogisticRegression())
+    peer.label_binarizer_ = LabelBinarizer(sparse_output=True)
+    peer.label_binarizer_.fit(classes if model.exclusive else np.eye(len(classes), dtype=int))
+    vars(peer)["classes_"] = peer.label_binarizer_.classes_
+    peer.estimators_ = []
+    for k in range(len(b)):
+        one = LogisticRegression()
+        one.coef_, one.intercept_, one.classes_ = W[[k]].toarray().copy(), b[[k]], np.array([0, 1])
+        peer.estimators_.append(one)
+    run = lambda: peer.predict(X)
+elif kind != "nothing":
+    peer = LogisticRegression()
+    peer.coef_, peer.intercept_, peer.classes_ = W.toarray().copy(), b, classes
+    if kind == "sparsify":
+        peer.sparsify()
+    run = (lambda: peer.predict(X)) if model.exclusive else (lambda: peer.decision_function(X) > 0)
 seconds = []
-for _ in range(3):
-    start = time.perf_counter()
+for _ in range(1 if kind in ("OneVsRest", "one product") and len(b) * X.shape[1] > 10**7 else 5):
+    start = time.process_time()
     run()
-    seconds.append(time.perf_counter() - start)
-print(min(seconds), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    seconds.append(time.process_time() - start)
+peak = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())
+print(min(seconds), int(peak[1]) / 1024)
 """
+DENSE = ("OneVsRest", "one product")  # estimators one after the other; or one, with a matrix of coefficients
 
 
 def job_predict(path: Path, X: sp.csr_matrix, folder: Path) -> None:
-    """Memory is the peak of a process over that of one that only loads the model and the documents."""
+    """Seconds are those of the one thread. Memory is the peak of a process over that of one that only loads the
+    model, the documents and the compiled kernels.
+
+    Where dense coefficients would take more than HELD they are those of every k-th category, and the figures times k.
+    """
     matrix = folder / "test.npz"
     sp.save_npz(matrix, X)
+    model = lapwing.load(path)
+    every = -(-model.weights.shape[0] * model.weights.shape[1] * 8 // HELD)
     seconds, peak = {}, {}
-    for kind in ("nothing", "lapwing", "scikit-learn"):
-        done = subprocess.run([sys.executable, "-c", PREDICT, kind, path, matrix], stdout=subprocess.PIPE, check=True)
-        seconds[kind], peak[kind] = map(float, done.stdout.split())
-    ours, theirs = (max(peak[kind] - peak["nothing"], 1.0) for kind in ("lapwing", "scikit-learn"))
-    faster, less = seconds["scikit-learn"] / seconds["lapwing"], theirs / ours
-    print(f"  {path.stem}: {X.shape[0]} documents in {seconds['lapwing']:.3f} s and {ours:.0f} MB; scikit-learn's "
-          f"dense route {seconds['scikit-learn']:.3f} s and {theirs:.0f} MB: {faster:.1f} times the time, {less:.1f} "
-          "times the memory")  # fmt: skip
+    for kind in ("nothing", "lapwing", *DENSE, "sparsify"):
+        times = every if kind in DENSE else 1
+        command = [sys.executable, "-c", PREDICT, kind, path, matrix, str(times)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        spent, top = map(float, done.stdout.split())
+        seconds[kind], peak[kind] = times * spent, times * max(top - peak.get("nothing", 0.0), 1.0)
+    print(f"  {path.stem}: {X.shape[0]} documents against {len(model.categories)} categories, "
+          f"{model.scorer.multiplications(X) / 1e6:.2f} million multiplications of "
+          f"{X.nnz * len(model.categories) / 1e6:.0f}")  # fmt: skip
+    mine = f"{seconds['lapwing']:.4f} s, {peak['lapwing']:.0f} MB"
+    print(f"    lapwing: {mine}")
+    for kind in (*DENSE, "sparsify"):
+        scaled = f" (every {every}th category, times {every})" if every > 1 and kind in DENSE else ""
+        print(f"    scikit-learn, {kind}: {seconds[kind]:.3f} s, {peak[kind]:.0f} MB{scaled}: "
+              f"{seconds[kind] / seconds['lapwing']:.1f} times the time, {peak[kind] / peak['lapwing']:.1f} times the "
+              "memory")  # fmt: skip
 
 
 DMOZ = {
@@ -314,39 +343,53 @@ DMOZ = {
 }
 
 
-def train_dmoz(folder: Path, categories: int, name: str) -> tuple[Path, dict[str, Any], float, float]:
-    """(model, what `lapwing train` reports, seconds, peak memory in MB) of a process of its own."""
+TRAIN = """
+import atexit, re, runpy, sys
+status = lambda: re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]
+atexit.register(lambda: print("peak", status(), file=sys.stderr))
+runpy.run_module("lapwing", run_name="__main__")
+"""
+
+
+def train_dmoz(folder: Path, categories: int, name: str) -> tuple[Path, float, float, float]:
+    """(model, seconds, those of fitting categories, peak memory in MB) of `lapwing train` in a process of its own."""
     data = synthetic(folder, categories)
     output = folder / f"dmoz-{categories}-{name.replace(' ', '-')}.lapwing"
-    command = [sys.executable, "-m", "lapwing", "train", data, "-o", output, "--json", "--jobs", "2",
+    command = [sys.executable, "-c", TRAIN, "train", data, "-o", output, "--jobs", "2",
                "--stop-words", "none", "--stemmer", "none", *DMOZ[name]]  # fmt: skip
-    start = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    out, _ = process.communicate()
+    start, fitting, peak = time.perf_counter(), float("nan"), float("nan")
+    with subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if found := re.fullmatch(r"peak (\d+)\n", line):
+                peak = int(found[1]) / 1024
+                continue
+            print(f"    {line}", end="", flush=True)  # how far it is, and how long it still takes
+            if found := re.fullmatch(r"fitting categories: \d+, ([\d.]+) s\n", line):
+                fitting = float(found[1])
     if process.returncode:
         raise SystemExit(process.returncode)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return output, json.loads(out), seconds, peak
+    return output, time.perf_counter() - start, fitting, peak
 
 
-def job_dmoz(folder: Path, categories: int) -> dict[str, Path]:
-    models = {}
-    for name in DMOZ:
-        output, told, seconds, peak = train_dmoz(folder, categories, name)
-        print(f"  {name}: {told['categories']} categories of {told['features']} features in {seconds:.0f} s on two "
-              f"threads, all told; peak of all so far {peak:.0f} MB, model {megabytes(output):.1f} MB, sparsity "
-              f"{told['sparsity']:.5f}, largest relative gap {told['largest_relative_gap']:.1e}")  # fmt: skip
-        models[name] = output
-    return models
+def job_dmoz(folder: Path, categories: int, names: list[str]) -> None:
+    for name in names:
+        output, seconds, fitting, peak = train_dmoz(folder, categories, name)
+        model = lapwing.load(output)
+        gap = float(np.max(model.fits.gap / model.fits.objective))
+        print(f"  {name}: {len(model.categories)} categories of {len(model.feature_names)} features in {seconds:.0f} s "
+              f"on two threads, all told, {fitting:.0f} s of them fitting; peak {peak:.0f} MB, model "
+              f"{megabytes(output):.1f} MB, sparsity {model.sparsity:.5f}, largest relative gap {gap:.1e}")  # fmt: skip
 
 
-def job_growth(folder: Path, counts: list[int]) -> None:
-    for name in DMOZ:
+def job_growth(folder: Path, counts: list[int], names: list[str]) -> None:
+    for name in names:
         for count in counts:
-            _, _, seconds, peak = train_dmoz(folder, count, name)
-            print(f"  {name}, {count} categories: {seconds:.1f} s, {1000 * seconds / count:.0f} ms each with reading; "
-                  f"peak of all so far {peak:.0f} MB")  # fmt: skip
+            _, seconds, fitting, peak = train_dmoz(folder, count, name)
+            print(f"  {name}, {count} categories: {1000 * fitting / count:.0f} ms of fitting each ({fitting:.1f} s of "
+                  f"{seconds:.1f} s), peak {peak:.0f} MB")  # fmt: skip
 
 
 def main() -> None:
@@ -356,10 +399,13 @@ def main() -> None:
     parser.add_argument("--lists", type=Path, help="Debian's package lists")
     parser.add_argument("--every", type=int, default=20)
     parser.add_argument("--categories", type=int, default=CATEGORIES)
+    parser.add_argument("--counts", type=int, nargs="+", default=[125, 250, 500, 1000])
+    parser.add_argument("--method", choices=list(METHODS), help="of debian, dmoz, predict and growth; both without it")
     asked = parser.parse_args()
     if unknown := set(asked.jobs) - set(jobs):
         parser.error(f"unknown job {sorted(unknown)[0]}; there are {', '.join(jobs)}")
     wanted = asked.jobs or list(jobs)
+    names = [asked.method] if asked.method else list(METHODS)
     print(f"lapwing {lapwing.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, "
           f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores")  # fmt: skip
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -371,20 +417,21 @@ def main() -> None:
     if "ridge" in wanted:
         print("ridge, one thread")
         job_ridge(corpus, asked.every)
-    if {"debian", "predict"} & set(wanted):
+    if "debian" in wanted:
         print("debian")
-        job_debian(corpus, CACHE)
+        job_debian(corpus, CACHE, names)
     if "dmoz" in wanted:
         print("dmoz")
-        job_dmoz(CACHE, asked.categories)
+        job_dmoz(CACHE, asked.categories, names)
     if "predict" in wanted:
         print("predict")
-        for path in [*CACHE.glob("debian-*.lapwing"), *CACHE.glob(f"dmoz-{asked.categories}-*.lapwing")]:
+        stems = [f"{of}-{name.replace(' ', '-')}" for of in ("debian", f"dmoz-{asked.categories}") for name in names]
+        for path in (found for stem in stems if (found := CACHE / f"{stem}.lapwing").exists()):
             test = corpus if path.name.startswith("debian") else lapwing.corpus.read(synthetic(CACHE, asked.categories))
             job_predict(path, lapwing.load(path).vectors(test.part("test").documents), CACHE)
     if "growth" in wanted:
         print("growth")
-        job_growth(CACHE, [c for c in (100, 400, 1600) if c < asked.categories] + [asked.categories])
+        job_growth(CACHE, asked.counts, names)
 
 
 if __name__ == "__main__":

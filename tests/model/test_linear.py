@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lapwing.errors import InputError
 from lapwing.model import LinearModel
 from lapwing.model.linear import best
+from lapwing.model.scoring import Scorer
 from lapwing.text import strip_html
 
 from .build import TEXTS, model, text_model
@@ -87,7 +88,7 @@ def test_scores_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_allclose(
             one.scores(documents), documents @ one.weights.toarray().T + one.intercepts, rtol=1e-12
         )
-        monkeypatch.setattr("lapwing.model.linear.BLOCK", 7)
+        monkeypatch.setattr("lapwing.model.scoring.BLOCK", 7)
         assert one.category_proba(documents).tobytes() == together.tobytes()
         alone = np.vstack([one.category_proba(documents[[i]]) for i in range(50)])
         assert alone.tobytes() == together.tobytes()
@@ -206,7 +207,7 @@ def test_scores_of_some_rows_and_of_dense_parts_are_those_of_all(
     X = sp.random(30, 40, 0.3, random_state=1, format="csr")
     whole = model(weights, np.arange(9.0), classes=tuple("abcdefghi")).scores(X)
     np.testing.assert_allclose(whole, X @ weights.T + np.arange(9.0), atol=1e-12)
-    monkeypatch.setattr("lapwing.model.linear.LARGEST", 80)
+    monkeypatch.setattr("lapwing.model.scoring.LARGEST", 80)
     parts = model(weights, np.arange(9.0), classes=tuple("abcdefghi"))
     for rows in (slice(None), slice(0, 9), slice(2, 7), slice(8, 9), slice(3, 3)):
         assert parts.scores(X, rows=rows).tobytes() == whole[:, rows].tobytes()
@@ -219,7 +220,7 @@ def test_decisions_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> N
         made = model(weights, np.zeros(6), classes=tuple("abcdef"), exclusive=exclusive)
         chosen = made.decide(made.scores(X))
         expected = [tuple(np.array(list("abcdef"))[row]) for row in chosen]
-        monkeypatch.setattr("lapwing.model.linear.BLOCK", 7)
+        monkeypatch.setattr("lapwing.model.linear.BLOCK_SCORES", 42)
         assert made.predict(X) == ([row[0] for row in expected] if exclusive else expected)
 
 
@@ -231,17 +232,35 @@ def test_the_best_are_those_a_stable_sort_puts_first(width: int, count: int, see
         assert found.tolist() == np.argsort(-row, kind="stable")[:count].tolist()
 
 
-@pytest.mark.parametrize("density", [0.02, 0.2, 0.29])
-def test_the_kernel_and_scipy_agree_to_the_bit(density: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("density", [0.02, 0.2, 0.9])
+@pytest.mark.parametrize("categories", [1, 8, 13])
+def test_all_routes_agree_to_the_bit(density: float, categories: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(3)
     often = draw.random(60) < 0.2  # features with weights in most categories, as frequent words have
-    kept = draw.random((13, 60)) < np.where(often, 0.8, density / 2)
-    weights = np.where(kept, draw.standard_normal((13, 60)), 0.0)
+    kept = draw.random((categories, 60)) < np.where(often, 0.8, density)
+    weights = sp.csr_matrix(np.where(kept, draw.standard_normal((categories, 60)), 0.0))
     documents = sp.random(50, 60, 0.3, random_state=1, format="csr")
-    made = model(weights, np.arange(13.0), classes=tuple(range(13)))
-    by_kernel = made.scores(documents)  # Numba is there: other tests have fitted
+    found = {}
+    monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 0)
+    for route, (listed, largest) in {"listed": (True, 10**6), "in full": (False, 10**6), "part": (False, 480)}.items():
+        monkeypatch.setattr(Scorer, "_is_listed", lambda *_, listed=listed: listed)
+        monkeypatch.setattr("lapwing.model.scoring.LARGEST", largest)
+        found[route] = Scorer(weights, np.arange(float(categories))).scores(documents)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setattr("lapwing.model.linear.WORTH_A_KERNEL", 0)
-    assert made.scores(documents).tobytes() == by_kernel.tobytes()
-    monkeypatch.setattr("lapwing.model.linear.WORTH_A_KERNEL", 10**9)
-    assert made.scores(documents).tobytes() == by_kernel.tobytes()
+    monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 10**12)
+    for route, is_dense in {"SciPy, dense": True, "SciPy, sparse": False}.items():
+        plain = Scorer(weights, np.arange(float(categories)))
+        plain.__dict__["_is_dense"] = is_dense
+        found[route] = plain.scores(documents)
+    expected = documents.toarray() @ weights.toarray().T + np.arange(float(categories))
+    np.testing.assert_allclose(found["listed"], expected, rtol=1e-12, atol=1e-12)
+    assert {route: scores.tobytes() for route, scores in found.items()} == dict.fromkeys(
+        found, found["listed"].tobytes()
+    )
+
+
+def test_multiplications_are_counted() -> None:
+    weights = sp.csr_matrix([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
+    documents = sp.csr_matrix([[1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
+    assert Scorer(weights, np.zeros(2)).multiplications(documents) == 3
+    assert Scorer(weights, np.zeros(2)).multiplications(documents[:1]) == 2

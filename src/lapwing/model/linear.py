@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +16,11 @@ from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
 from lapwing.model.links import LINKS, MODEL_LINKS, softmax
+from lapwing.model.scoring import Scorer
 from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
-BLOCK = 1024  # documents scored at a time
-LARGEST = 2**24  # numbers in a dense array of weights: 128 MB
-WORTH_A_KERNEL = 2**19  # words of documents for which Numba is loaded: the seconds are won back
+BLOCK_SCORES = 2**18  # scores held at a time where they only decide: 2 MB, which stay in the cache
 
 
 @dataclass(frozen=True)
@@ -102,30 +100,8 @@ class LinearModel:
         return 1.0 - float(np.mean(self.n_kept)) / max(len(self.feature_names), 1)
 
     @cached_property
-    def _dense(self) -> bool:
-        """Whether so many weights are not zero that a dense product is faster."""
-        return bool(self.weights.nnz > 0.3 * self.weights.shape[0] * self.weights.shape[1])
-
-    @cached_property
-    def _columns(self) -> _Sparse | np.ndarray:
-        return self._transposed(slice(None))
-
-    def _transposed(self, rows: slice) -> _Sparse | np.ndarray:
-        """(d, rows)"""
-        weights = self.weights[rows]
-        return weights.toarray().T.copy() if self._dense else _Sparse(weights.T.tocsr())
-
-    def _parts(self, rows: slice) -> Iterator[tuple[slice, _Sparse | np.ndarray]]:
-        """The transposed weights of `rows`, dense ones at most `LARGEST` numbers at a time."""
-        first, last, _ = rows.indices(len(self.intercepts))
-        everything = last - first == len(self.intercepts)
-        at_a_time = max(1, LARGEST // max(self.weights.shape[1], 1)) if self._dense else max(last - first, 1)
-        if everything and last - first <= at_a_time:
-            yield slice(0, last), self._columns
-            return
-        for start in range(first, last, at_a_time):
-            end = min(start + at_a_time, last)
-            yield slice(start - first, end - first), self._transposed(slice(start, end))
+    def scorer(self) -> Scorer:
+        return Scorer(self.weights, self.intercepts)
 
     def vectors(self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto") -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
@@ -145,21 +121,14 @@ class LinearModel:
     def scores(self, documents: Any, *, method: str = "auto", rows: slice = slice(None)) -> np.ndarray:
         """(n, rows) linear scores x·β + intercept, of all categories or of some."""
         matrix = self.vectors(documents, method=method)
-        intercepts = self.intercepts[rows]
-        out = np.empty((matrix.shape[0], len(intercepts)))
-        for columns, weights in self._parts(rows):
-            if isinstance(weights, _Sparse):
-                weights.scores(matrix, out)
-            else:
-                for start in range(0, matrix.shape[0], BLOCK):
-                    out[start : start + BLOCK, columns] = matrix[start : start + BLOCK] @ weights
-        out += intercepts
-        return out
+        if rows.indices(len(self.intercepts)) == (0, len(self.intercepts), 1):
+            return self.scorer.scores(matrix)
+        return Scorer(self.weights[rows], self.intercepts[rows]).scores(matrix)
 
     def score_blocks(self, documents: Any) -> Iterator[np.ndarray]:
         """The same for a block of documents after the other; all at once where the decision is over the batch."""
         matrix = self.vectors(documents)
-        size = BLOCK if self.decision == "threshold" else max(matrix.shape[0], 1)
+        size = max(BLOCK_SCORES // len(self.intercepts), 1) if self.decision == "threshold" else max(matrix.shape[0], 1)
         for start in range(0, matrix.shape[0], size):
             yield self.scores(matrix[start : start + size])
 
@@ -206,7 +175,8 @@ class LinearModel:
         """(n,) the class of every document, by its number, where classes are exclusive."""
         if scores.shape[1] == 1:
             return self.members(scores)[:, 0].astype(np.int64)
-        return np.argmax(np.where(self.thresholds < np.inf, scores, -np.inf), axis=1)
+        open_to = self.thresholds < np.inf
+        return np.argmax(scores if open_to.all() else np.where(open_to, scores, -np.inf), axis=1)
 
     def members(self, scores: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
         """(n, rows) yes or no for each category on its own."""
@@ -248,33 +218,6 @@ class LinearModel:
     def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
         """The words of `text` that spoke for and against each category."""
         return explain_text(self, text, categories)
-
-
-class _Sparse:
-    """Weights by rows, one per feature."""
-
-    def __init__(self, weights: sp.csr_matrix) -> None:
-        self.weights = weights
-
-    @cached_property
-    def full_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which features have weights in a quarter of the categories or more, and those rows as they are."""
-        many = np.flatnonzero(4 * np.diff(self.weights.indptr) >= max(self.weights.shape[1], 1))
-        place = np.full(self.weights.shape[0], -1, dtype=np.int32)
-        place[many] = np.arange(len(many))
-        return place, self.weights[many].toarray()
-
-    def scores(self, matrix: sp.csr_matrix, out: np.ndarray) -> None:
-        """out = matrix @ weights, by a kernel where that is at hand or worth being loaded: the bits are the same."""
-        if "numba" in sys.modules or matrix.nnz >= WORTH_A_KERNEL:
-            from lapwing.kernels.sparse import scores
-
-            documents = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False))
-            weights = (self.weights.indptr, self.weights.indices, self.weights.data)
-            scores(*documents, matrix.data, *weights, *self.full_rows, out)
-            return
-        for start in range(0, matrix.shape[0], BLOCK):
-            out[start : start + BLOCK] = (matrix[start : start + BLOCK] @ self.weights).toarray()
 
 
 def best(values: np.ndarray, count: int) -> list[np.ndarray]:
