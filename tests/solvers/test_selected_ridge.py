@@ -35,7 +35,7 @@ class Ridge:
         return X.T @ ((self.weight * p * (1.0 - p))[:, None] * X) + np.diag(self.prior.l2)
 
     def select(self, alpha: float, hessian: str) -> Selected:
-        return select(self.problem, self.y, self.weight, self.prior, self.star, alpha, hessian)
+        return select(self.problem, self.y, self.weight, self.problem.merge(self.prior), self.star, alpha, hessian)
 
 
 def ridge(
@@ -172,7 +172,7 @@ def test_standardised_features_are_pruned_on_their_own_scale(hessian: str) -> No
     answers = []
     for one in (by_hand, problem):
         star = newton.fit(one, made.y, made.weight, made.prior, variance=2.0, tol=1e-12).weights
-        answers.append(select(one, made.y, made.weight, made.prior, star, 3.0, hessian))
+        answers.append(select(one, made.y, made.weight, one.merge(made.prior), star, 3.0, hessian))
     hand, ours = answers
     assert 0 < np.count_nonzero(hand.weights[:-1]) < 10
     np.testing.assert_allclose(ours.weights[:-1], hand.weights[:-1] / sd, atol=1e-5)

@@ -198,7 +198,7 @@ class LinearModel:
 
     def label_sets(self, chosen: np.ndarray) -> list[tuple[Hashable, ...]]:
         """The classes of every row of yes and no."""
-        rows, columns = np.nonzero(chosen)
+        rows, columns = np.divmod(np.flatnonzero(chosen), chosen.shape[1])  # far faster than np.nonzero
         names = [self.classes[k] for k in columns.tolist()]
         ends = np.searchsorted(rows, np.arange(len(chosen) + 1)).tolist()
         return [tuple(names[a:b]) for a, b in pairwise(ends)]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays, Proven
 from lapwing.model.prior_table import PriorTable
-from lapwing.model.priors import Columns, Jeffreys, Prior, as_prior, norm_variance
+from lapwing.model.priors import Columns, Gaussian, Jeffreys, Laplace, Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.squeezer import Budget, Squeezed, explain
@@ -131,6 +131,7 @@ class Categories:
             told, weights, settings.class_weight
         )
         self.seeds = np.random.SeedSequence(settings.random_state).spawn(len(told.fitted))
+        self.last: tuple[newton.Problem, float, PriorArrays] | None = None
         self.given = None
         if not isinstance(settings.variance, str):
             self.given = np.asarray(settings.variance, dtype=np.float64).ravel()
@@ -288,6 +289,8 @@ class Categories:
         self, column: int, columns: Columns, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float
     ) -> None:
         """A coefficient of infinite variance needs documents on both sides, or it has no finite estimate."""
+        if isinstance(prior, Gaussian | Laplace) and self.settings.intercept_variance != np.inf:
+            return
         arrays = prior.compile(variance, len(columns.names), self.settings.intercept_variance)
         flat = arrays.flat
         if isinstance(prior, Jeffreys):  # ln|β_j| holds the others
@@ -341,6 +344,13 @@ class Categories:
     def _compile(self, prior: Prior, problem: newton.Problem, variance: float) -> PriorArrays:
         return prior.compile(variance, len(problem.group), self.settings.intercept_variance)
 
+    def _merged(self, prior: Prior, problem: newton.Problem, variance: float) -> PriorArrays:
+        """The Gaussian prior of the columns; that of the last category is kept, as it is mostly that of the next."""
+        last = self.last  # read once: other threads set it
+        if last is None or last[0] is not problem or last[1] != variance:
+            last = self.last = (problem, variance, problem.merge(self._compile(prior, problem, variance)))
+        return last[2]
+
     def _solve(
         self, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float
     ) -> FitResult:
@@ -373,8 +383,10 @@ class Categories:
         """The fit, pruned where that is asked for, and the objective at the pruned weights, else NaN."""
         if not self.pruning:
             return result, float("nan")
-        settings, arrays = self.settings, self._compile(prior, problem, result.variance)
-        selected = select(problem, y, weight, arrays, result.weights, alpha, settings.hessian, settings.link)
+        settings, arrays = self.settings, self._merged(prior, problem, result.variance)
+        selected = select(
+            problem, y, weight, arrays, result.weights, alpha, settings.hessian, settings.link, result.dual
+        )
         return replace(result, weights=selected.weights), selected.objective
 
     def _threshold(
