@@ -299,9 +299,8 @@ elif kind == "OneVsRest":
     run = lambda: peer.predict(X)
 elif kind != "nothing":
     peer = LogisticRegression()
-    peer.coef_, peer.intercept_, peer.classes_ = W.toarray().copy(), b, classes
-    if kind == "sparsify":
-        peer.sparsify()
+    peer.coef_ = W if kind == "sparsify" else W.toarray().copy()  # as `sparsify` leaves it
+    peer.intercept_, peer.classes_ = b, classes
     run = (lambda: peer.predict(X)) if model.exclusive else (lambda: peer.decision_function(X) > 0)
 seconds = []
 for _ in range(1 if kind in ("OneVsRest", "one product") and len(b) * X.shape[1] > 10**7 else 5):

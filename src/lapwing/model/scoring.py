@@ -16,7 +16,9 @@ import scipy.sparse as sp
 BLOCK = 1024  # documents of a product by SciPy
 LANES = 8  # categories to a vector instruction, as in kernels/_lanes.py
 LARGEST = 2**24  # numbers in a dense array of weights: 128 MB
-LISTED = 1.2  # what an eight in a list costs, where one of all costs 1
+LISTED = 1.8  # what an eight in a list costs, where one of all costs 1 and all of them stay in the cache
+CACHED = 2**21  # numbers that do: 16 MB
+SAMPLE = 2**14  # words of documents that stand for all where routes are compared
 WORTH_A_KERNEL = 2**30  # multiplications for which Numba is loaded: the second is won back
 BY_SPARSE = 2  # a multiplication of sparse by sparse takes SciPy as long as so many of sparse by dense
 
@@ -54,11 +56,13 @@ class Scorer:
             sparse.in_full(*X, weights, self.intercepts[some], first, out)
 
     def _is_listed(self, matrix: sp.csr_matrix) -> bool:
-        """Whether the blocks of categories that have the words of the documents are few enough to be worth a list."""
+        """Whether the eights that have weights for the words of the documents are few enough to be worth a list."""
         if self._is_dense:
             return False
-        listed = np.diff(self._blocks[0])[matrix.indices].sum()
-        return bool(LISTED * listed <= matrix.nnz * -(-len(self.intercepts) // LANES))
+        words = matrix.indices[:: max(matrix.nnz // SAMPLE, 1)]
+        rows, d = self.weights.shape
+        cost = LISTED if rows * d <= CACHED else 1.0
+        return bool(cost * self._eights[words].sum() <= len(words) * -(-rows // LANES))
 
     def _by_scipy(self, matrix: sp.csr_matrix, out: np.ndarray) -> None:
         rows, size = len(self.intercepts), self._at_a_time if self._is_dense else max(len(self.intercepts), 1)
@@ -90,6 +94,11 @@ class Scorer:
     def _kept_by(self) -> np.ndarray:
         """(d,) categories with a weight for the feature."""
         return np.bincount(self.weights.indices, minlength=self.weights.shape[1])
+
+    @cached_property
+    def _eights(self) -> np.ndarray:
+        """(d,) eights of categories of which one has a weight for the feature."""
+        return np.diff(self._blocks[0])
 
     @cached_property
     def _transposed(self) -> np.ndarray | sp.csr_matrix:
