@@ -133,7 +133,7 @@ def results_table(collection: Collection, runs: Runs) -> Table:
             theirs = f"{printed.micro:.4f}", f"{printed.macro:.4f}", f"{printed.sparsity:.4f}"
             seconds = f"{printed.training:.2f}", f"{printed.prediction:.2f}"
             rows.append((method.name, "paper", "", *theirs, *seconds, "", ""))
-        more = f"{one.multiplications / 1e6:.2f}", f"{one.weighted:.4f}"
+        more = f"{one.multiplications / 1e6:.3g}", f"{one.weighted:.4f}"
         rows.append((method.name, "ours", f"{one.variance:.3g}", *_numbers(one), *more))
     return Table(
         f"{'Table ' + str(paper.table) if paper else 'Results'}: lasso, ridge and Selected Ridge",
@@ -164,7 +164,7 @@ def sweep_table(runs: Runs) -> Table:
         f"figures; its universal penalty is 0.0133. α = 0 is ridge with its own variance, "
         f"{runs.results[RIDGE.name].variance:.3g}; the others have "
         f"{runs.results[SELECTED.name].variance:.3g}.",
-        ("α", *HEAD, "DMOZ: micro F1", "macro F1", "sparsity"),
+        ("α", *HEAD, "DMOZ: micro", "macro", "sparsity"),
         tuple(rows),
     )
 
@@ -266,7 +266,7 @@ def _picture(runs: Runs) -> tuple[str, bytes]:
     )  # fmt: skip
     axes.set_xlabel("sparsity")
     axes.set_ylabel("F1")
-    axes.legend(frameon=False, fontsize=9, loc="lower left")
+    axes.legend(frameon=False, fontsize=9, loc="best")
     caption = (
         "F1 of Selected Ridge against its sparsity, along the values of α of Table 6; on the left ridge, marked the "
         "universal penalty. Triangles are the lasso, squares Selected Ridge with the full Hessian."
