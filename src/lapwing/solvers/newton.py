@@ -224,7 +224,7 @@ def _ridge(
     which = np.array([place[prior.mode.tobytes(), prior.l2.tobytes()] for prior in arrays])
     modes = np.array([prior.mode[order] for prior in distinct.values()])
     l2s = np.array([prior.l2[order] for prior in distinct.values()])
-    ordered = betas[:, order]
+    ordered = np.take(betas, order, axis=1)  # rows one after the other, as the kernel reads them
     found = ridge.fit(*by_row, Y, weights, code, modes, l2s, which, ordered, tol, max_iter)
     betas[:, order] = ordered
     return found
