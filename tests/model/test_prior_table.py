@@ -170,6 +170,13 @@ def test_what_training_does_not_have() -> None:
     with pytest.raises(PriorError, match="'grian' is no category"):
         PriorTable({("grian", "oil"): 1.0}).check(NAMES, ["grain"])
     PriorTable({("grian", "rye"): 1.0}, strict=False).check(NAMES, ["grain"])
+    words = from_words({"grain": "rye", "grian": "oil"}, mode=0.0, sign="+").in_terms(None)
+    with pytest.raises(PriorError, match="'grian' is no category"):
+        words.check(NAMES, ["grain"])
+    words.check(NAMES, ["grain", "grian"])  # nobody had to see the rye
+    told = words + PriorTable({"rye": {"sign": "-"}})
+    with pytest.raises(PriorError, match="no training document has the feature 'rye'"):
+        told.check(NAMES, ["grain", "grian"])
 
 
 BAD = [
@@ -177,6 +184,10 @@ BAD = [
     ("wheat\t1\twide", "line 2: expected a variance such as 2"),
     ("wheat\t1\t-2x", "line 2: expected a variance of 0 or more"),
     ("wheat\t1\tnan", "line 2: expected a variance of 0 or more"),
+    ("wheat\t1\t2xx", "line 2: expected a variance such as 2"),
+    ("wheat\t1\tx", "line 2: expected a variance such as 2"),
+    ("wheat\t1\t1_0x", "line 2: expected a variance such as 2"),
+    ("wheat\t1_0", "line 2: expected a mode, a number"),
     ("wheat\tinf", "line 2: expected a finite mode"),
     ("wheat\t1\t2\tup", "line 2: expected a sign of .*, got 'up'"),
     ("wheat\t-1\t2\t+", "line 2: the mode -1 contradicts the sign >= 0"),
@@ -203,8 +214,8 @@ def test_empty_files(tmp_path: Path, text: str) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(PriorError, match="cannot read the prior file"):
         read(tmp_path / "missing.tsv")
-    (tmp_path / "latin").write_bytes("blé\t1\n".encode("latin-1"))
-    with pytest.raises(PriorError, match="cannot read the prior file"):
+    (tmp_path / "latin").write_bytes("corn\nblé\t1\n".encode("latin-1"))
+    with pytest.raises(PriorError, match=r"latin, line 2: expected UTF-8, got b'bl\\xe9"):
         read(tmp_path / "latin")
     with pytest.raises(PriorError, match=r"line 1: expected columns named .*, got 'weight'"):
         read(written(tmp_path / "headed.tsv", "feature\tweight\n"))
@@ -216,6 +227,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_malformed_tables(rows: Any) -> None:
     with pytest.raises(PriorError):
         PriorTable(rows)
+
+
+def test_nothing_left_of_the_words(tmp_path: Path) -> None:
+    path = written(tmp_path / "words", "grain\twheat\ncrude\tthe of and\n")
+    with pytest.raises(PriorError, match=r"words, line 2: expected words, got 'the of and'"):
+        read_words(path).in_terms(TextSettings())
+    assert len(from_names(["the", "grain"]).in_terms(TextSettings()).rows) == 1
 
 
 def test_a_file_of_words(tmp_path: Path) -> None:
@@ -261,10 +279,15 @@ def test_bbr_s_individual_priors(tmp_path: Path) -> None:
     assert arrays.lower.tolist() == [-INF, 0.0, 0.0, -INF, -INF]
 
 
-@pytest.mark.parametrize("line", ["1 2", "1 2 3 4 5 6", "1 two 3", "1 2 3 2", "1 2 3 ABS 1 0", "class 1", "1 2 -3"])
+@pytest.mark.parametrize("line", ["1 2", "1 2 3 4 5 6", "1 two 3", "1 2 3 2", "1 2 3 ABS 1 0", "class 1", "1 2 -3", "1 2 1_0"])
 def test_malformed_lines_of_bbr(tmp_path: Path, line: str) -> None:
     with pytest.raises(PriorError, match=r"priors, line 2: expected"):
         read_bbr(written(tmp_path / "priors", f"1 0 1\n{line}\n"))
+
+
+def test_an_empty_file_of_bbr(tmp_path: Path) -> None:
+    with pytest.raises(PriorError, match="found none"):
+        read_bbr(written(tmp_path / "priors", "# nothing\n"))
 
 
 def test_rare_words_have_larger_variances() -> None:

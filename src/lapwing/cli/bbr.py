@@ -203,6 +203,9 @@ def _settings(options: dict[str, Any]) -> Any:
     prior: Any = base
     if options["ind_priors"] is not None:
         prior = read_bbr(options["ind_priors"], base, skew=skew, topic="<class>")
+        for r in prior.rows:
+            if not r.feature.isdecimal() and r.feature not in (INTERCEPT, OTHERS):
+                raise r.error(f"expected the number of a feature, got {r.feature!r}")
     elif skew:
         prior = PriorTable(tuple(row(name, sign=skew) for name in (OTHERS, INTERCEPT)), base)
     variance, grid = _variance(options, skew)

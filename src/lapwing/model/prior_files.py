@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from lapwing.errors import PriorError
-from lapwing.model.prior_table import INTERCEPT, MODE, OTHERS, PriorTable, Row, from_words, row
+from lapwing.model.prior_table import INTERCEPT, MODE, OTHERS, PriorTable, Row, as_float, from_words, row
 from lapwing.model.priors import Laplace, Prior, as_prior
 
 COLUMNS = ("feature", "mode", "variance", "sign", "category")
@@ -98,6 +99,7 @@ def read_bbr(
     for feature in (OTHERS, INTERCEPT) if skew else ():
         rows[feature, None] = row(feature, sign=skew)
     inside = None
+    words: list[str] = []
     for where, line in _lines(path):
         words = line.split()
         if words[0].lower() == "topic":
@@ -110,6 +112,8 @@ def read_bbr(
             if laplace and one_sided != bool(skew):
                 found = replace(found, variance=found.variance * (0.5 if one_sided else 2.0))
             rows[found.feature, found.category] = found  # type: ignore[index]
+    if not words:
+        raise PriorError(f"{path}: expected lines of `[class C] feature mode variance [skew]`, found none")
     return PriorTable(tuple(rows.values()), base, strict=False)
 
 
@@ -124,11 +128,13 @@ def _bbr_row(words: list[str], where: str) -> Row:
     absolute = bool(rest) and rest[0].upper() == "ABS"
     skew = (rest[1:] if absolute else rest) or ["0"]
     try:
-        numbers = float(mode), float(variance), float(skew[0])
+        numbers = as_float(mode), as_float(variance), as_float(skew[0])
     except ValueError:
         raise PriorError(f"{shape}got {' '.join(words)!r}") from None
     if len(skew) > 1 or numbers[2] not in (-1.0, 0.0, 1.0):
         raise PriorError(f"{where}: expected a skew of -1, 0 or 1, got {' '.join(skew)!r}")
+    if feature.isdecimal():
+        feature = str(int(feature))
     return Row(
         INTERCEPT if feature in ("0", "@constant") else feature,
         category, numbers[0], numbers[1], "" if absolute else "x",
@@ -140,10 +146,13 @@ def _bbr_row(words: list[str], where: str) -> Row:
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """(where, line) of every line that is neither empty nor a comment."""
     try:
-        content = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise PriorError(f"cannot read the prior file {path}: {reason}") from error
-    for number, line in enumerate(content.split("\n"), 1):
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise PriorError(f"cannot read the prior file {path}: {error.strerror}") from error
+    for number, raw in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError:
+            raise PriorError(f"{path}, line {number}: expected UTF-8, got {raw[:40]!r}; save the file as that") from None
         if line.strip() and not line.lstrip().startswith("#"):
             yield f"{path}, line {number}", line

@@ -48,6 +48,7 @@ class Row:
     lower, upper    bounds of the coefficient
     phrase          `feature` is running text, and the row is for each of its terms; of several categories that name
                     a term each has its share of the mode
+    unseen          that no training document has the feature is no mistake
     where           where it was read, for messages
     """
 
@@ -59,6 +60,7 @@ class Row:
     lower: float = -math.inf
     upper: float = math.inf
     phrase: bool = False
+    unseen: bool = False
     where: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -102,6 +104,7 @@ def row(
     category: Hashable | None = None,
     *,
     phrase: bool = False,
+    unseen: bool = False,
     where: str = "",
 ) -> Row:
     """A row from what people write: variance 2, "2", "2x", "inf" or "idf"; sign "+", ">=0", 1, "-", "free" …"""
@@ -111,7 +114,7 @@ def row(
     side = _sign(sign, here)
     return Row(
         name, category, _number(mode, "a mode", here), amount, unit,
-        0.0 if side > 0 else -math.inf, 0.0 if side < 0 else math.inf, phrase, where,
+        0.0 if side > 0 else -math.inf, 0.0 if side < 0 else math.inf, phrase, unseen, where,
     )  # fmt: skip
 
 
@@ -120,13 +123,18 @@ def _absent(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
+def as_float(value: object) -> float:
+    """As float() does, but for truth values and for 1_000."""
+    if isinstance(value, bool) or "_" in str(value):
+        raise ValueError(value)
+    return float(value)  # type: ignore[arg-type]
+
+
 def _number(value: object, what: str, here: str) -> float:
     if _absent(value):
         return 0.0
     try:
-        if isinstance(value, bool):
-            raise ValueError
-        return float(value)  # type: ignore[arg-type]
+        return as_float(value)
     except (TypeError, ValueError):
         raise PriorError(f"{here}expected {what}, a number, got {value!r}") from None
 
@@ -139,9 +147,7 @@ def _variance(value: object, here: str) -> tuple[float, str]:
         return 1.0, "idf"
     amount, unit = (text[:-1], "x") if text.endswith("x") else (text, "")
     try:
-        if isinstance(value, bool):
-            raise ValueError
-        return float(amount), unit
+        return as_float(amount if isinstance(value, str) else value), unit
     except ValueError:
         raise PriorError(
             f"{here}expected a variance such as 2 (absolute), 2x (times the global one), inf or idf, got {value!r}"
@@ -210,6 +216,8 @@ class PriorTable(Prior):
             if id(r) not in found:
                 rows.append(r)
             elif r.phrase:
+                if self.strict and not found[id(r)]:
+                    raise r.error(f"expected words, got {r.feature[:60]!r}, of which the text stage leaves none")
                 rows += [replace(r, feature=t, mode=r.mode / named[t], phrase=False) for t in found[id(r)]]
             elif len(found[id(r)]) == 1:
                 rows.append(replace(r, feature=found[id(r)][0]))
@@ -233,7 +241,7 @@ class PriorTable(Prior):
         known = {INTERCEPT, OTHERS, *names}
         labels = {str(label) for label in classes}
         for r in self.rows if self.strict else ():
-            if r.feature not in known:
+            if r.feature not in known and not r.unseen:
                 raise r.error(f"no training document has the feature {r.feature!r}; correct it or take it out")
             if r.category is not None and str(r.category) not in labels:
                 raise r.error(f"{r.category!r} is no category of the training data; correct it or take it out")
@@ -313,10 +321,13 @@ class _Bound(Prior):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             l1 = self.base.strengths(np.where(one_sided, 2.0 * variances, variances))[0]
             l2 = self.base.strengths(variances)[1]
-        # A deviation that rounding of the mode swallows leaves no room at all.
-        fixed = ~np.isfinite(l1) | ~np.isfinite(l2) | (variances <= (NO_ROOM * mode) ** 2)
+            # A deviation that rounding of the mode swallows leaves no room at all.
+            fixed = ~np.isfinite(l1) | ~np.isfinite(l2) | (variances <= (NO_ROOM * mode) ** 2)
         l1[fixed] = l2[fixed] = 0.0
         return PriorArrays(mode, l1, l2, np.where(fixed, mode, lower), np.where(fixed, mode, upper))
+
+    def where(self, feature: str) -> str:
+        return self.rows[feature].where if feature in self.rows else ""
 
     def _places(self) -> Iterator[tuple[Any, Row]]:
         """(coordinates, row), the one for all others first."""
@@ -394,12 +405,14 @@ def from_words(
     variance: object = "1x",
     sign: object = 0,
     base: str | Prior = "laplace",
+    strict: bool = True,
     where: Mapping[Hashable, str] | None = None,
 ) -> PriorTable:
     """These words speak for this category: the prior of each of them has this mode, variance and sign.
 
     Words are lists, or running text such as a description, from which stop words are left out. A word that is
-    named for several categories tells less: its mode is shared between them.
+    named for several categories tells less: its mode is shared between them. A category that training does not
+    have, or all of whose words are stop words, is an error unless `strict` is False.
 
     The default mode suits documents of norm 1, as the text stage makes them, where a telling word has a value of
     0.1 to 0.3: one of them then moves the log-odds by 2 to 6.
@@ -413,16 +426,17 @@ def from_words(
         text = said if isinstance(said, str) else " ".join(map(str, said))
         if text.strip():
             place = (where or {}).get(category, f"the words of {category!r}")
-            rows.append(row(text, mode, variance, sign, category, phrase=True, where=place))
-    return PriorTable(tuple(rows), base, strict=False)
+            rows.append(row(text, mode, variance, sign, category, phrase=True, unseen=True, where=place))
+    return PriorTable(tuple(rows), base, strict)
 
 
 def from_names(
     categories: Iterable[Hashable], descriptions: Mapping[Hashable, str] | None = None, **options: Any
 ) -> PriorTable:
-    """`from_words` with the categories' names, taken apart at punctuation, and their descriptions if any."""
+    """`from_words` with the categories' names, taken apart at punctuation, and their descriptions if any; not strict."""
     told = descriptions or {}
-    return from_words({c: f"{_spaced(str(c))} {told.get(c, '')}" for c in categories}, **options)
+    words = {c: f"{_spaced(str(c))} {told.get(c, '')}" for c in categories}
+    return from_words(words, **{"strict": False, **options})
 
 
 def _spaced(name: str) -> str:

@@ -63,6 +63,10 @@ class Prior:
         """The prior of one category over these columns; `opposite` is the other of two exclusive classes."""
         return self
 
+    def where(self, feature: str) -> str:
+        """Where the prior of this feature was read, for messages; "" where nothing was said of it by itself."""
+        return ""
+
     def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(l1, l2) for these variances."""
         raise SettingsError(f"{type(self).__name__} has no density; use one of {', '.join(PRIORS)}")

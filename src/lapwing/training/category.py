@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays, Proven
-from lapwing.model.prior_table import PriorTable
+from lapwing.model.prior_table import INTERCEPT, PriorTable
 from lapwing.model.priors import Columns, Gaussian, Jeffreys, Laplace, Prior, as_prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
@@ -297,15 +297,16 @@ class Categories:
             flat &= ~prior.logarithmic(len(columns.names), self.settings.intercept_variance)
         for j in np.flatnonzero(flat).tolist():
             if j == len(columns.names):
-                pull, name = y[weight > 0], "the intercept"
+                pull, name, where = y[weight > 0], "the intercept", prior.where(INTERCEPT)
             else:
                 part = columns.matrix[:, [j]].tocoo()
                 pull, name = (y[part.row] * part.data)[weight[part.row] > 0], f"the feature {columns.names[j]!r}"
+                where = prior.where(columns.names[j])
             runs_up = len(pull) > 0 and bool(np.all(pull >= 0)) and arrays.upper[j] == np.inf
             runs_down = len(pull) > 0 and bool(np.all(pull <= 0)) and arrays.lower[j] == -np.inf
             if runs_up or runs_down:
                 raise InputError(
-                    f"{name} has documents on one side only of class {self.told.classes[column]!r}, and with an "
+                    f"{where + ': ' if where else ''}{name} has documents on one side only of class {self.told.classes[column]!r}, and with an "
                     "infinite variance no finite estimate then; give it a variance that is a number"
                 )
 
