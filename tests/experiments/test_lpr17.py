@@ -55,9 +55,18 @@ def test_f1_of_signs() -> None:
 def test_a_draw_does_not_depend_on_the_others() -> None:
     one, again = (simulation.draw((60, 20), 3, 0) for _ in range(2))
     assert {name: fit.mse for name, fit in one.fits.items()} == {name: fit.mse for name, fit in again.fits.items()}
-    assert set(one.fits) == {"ridge/norm", "ridge/fixed", "lasso/norm", "lasso/fixed", "ml", "svm"}
+    fitted = {f"{method}/{rule}" for method in ("ridge", "lasso") for rule in simulation.RULES}
+    assert set(one.fits) == fitted | {"ml", "svm"}
     assert all(fit.converged for name, fit in one.fits.items() if name != "ml")
     assert "ml" not in simulation.draw((20, 30), 0, 0).fits
+
+
+def test_no_rule_is_better_than_the_best() -> None:
+    fits = simulation.draw((100, 40), 0, 0).fits
+    for method in ("ridge", "lasso"):
+        assert fits[f"{method}/best"].variance in simulation.VARIANCES
+        for rule in ("norm", "cv", "fixed"):
+            assert fits[f"{method}/best"].mse < 1.02 * fits[f"{method}/{rule}"].mse  # the grid's steps are wide
 
 
 def test_command(run: Command, tmp_path: Path) -> None:
@@ -71,9 +80,11 @@ def test_command(run: Command, tmp_path: Path) -> None:
     for cell in results["cells"]:
         mse = {name: one["mean"] for name, one in cell["mse"].items()}
         assert 0.0 < mse["lasso/norm"] < 0.25
-        assert mse.get("ml", 1e9) > 3.0 * max(mse["ridge/norm"], mse["lasso/norm"])
+        assert mse.get("ml", 1e9) > 3.0 * max(value for name, value in mse.items() if "/" in name)
+        assert cell["observations"] == 200 or mse["lasso/fixed"] < mse["ridge/fixed"]
+        assert set(cell["lasso_less_ridge"]) == set(simulation.RULES)
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert page.count("<img") == 2
+    assert page.count("<img") == 3
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "results.json", "index.html", "figure2.png", "figure3.png",
+        "results.json", "index.html", "figure2.png", "figure3.png", "rules.png",
     }  # fmt: skip

@@ -279,7 +279,9 @@ def test_bbr_s_individual_priors(tmp_path: Path) -> None:
     assert arrays.lower.tolist() == [-INF, 0.0, 0.0, -INF, -INF]
 
 
-@pytest.mark.parametrize("line", ["1 2", "1 2 3 4 5 6", "1 two 3", "1 2 3 2", "1 2 3 ABS 1 0", "class 1", "1 2 -3", "1 2 1_0"])
+@pytest.mark.parametrize(
+    "line", ["1 2", "1 2 3 4 5 6", "1 two 3", "1 2 3 2", "1 2 3 ABS 1 0", "class 1", "1 2 -3", "1 2 1_0"]
+)
 def test_malformed_lines_of_bbr(tmp_path: Path, line: str) -> None:
     with pytest.raises(PriorError, match=r"priors, line 2: expected"):
         read_bbr(written(tmp_path / "priors", f"1 0 1\n{line}\n"))

@@ -153,6 +153,8 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
         try:
             line = raw.decode()
         except UnicodeDecodeError:
-            raise PriorError(f"{path}, line {number}: expected UTF-8, got {raw[:40]!r}; save the file as that") from None
+            raise PriorError(
+                f"{path}, line {number}: expected UTF-8, got {raw[:40]!r}; save the file as that"
+            ) from None
         if line.strip() and not line.lstrip().startswith("#"):
             yield f"{path}, line {number}", line

@@ -433,7 +433,7 @@ def from_words(
 def from_names(
     categories: Iterable[Hashable], descriptions: Mapping[Hashable, str] | None = None, **options: Any
 ) -> PriorTable:
-    """`from_words` with the categories' names, taken apart at punctuation, and their descriptions if any; not strict."""
+    """`from_words`, not strict, with the categories' names, taken apart at punctuation, and their descriptions."""
     told = descriptions or {}
     words = {c: f"{_spaced(str(c))} {told.get(c, '')}" for c in categories}
     return from_words(words, **{"strict": False, **options})
