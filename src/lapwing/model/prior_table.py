@@ -327,7 +327,8 @@ class _Bound(Prior):
         return PriorArrays(mode, l1, l2, np.where(fixed, mode, lower), np.where(fixed, mode, upper))
 
     def where(self, feature: str) -> str:
-        return self.rows[feature].where if feature in self.rows else ""
+        place = self.rows[feature].where if feature in self.rows else ""
+        return f"{place}: " if place else ""
 
     def _places(self) -> Iterator[tuple[Any, Row]]:
         """(coordinates, row), the one for all others first."""

@@ -64,7 +64,7 @@ class Prior:
         return self
 
     def where(self, feature: str) -> str:
-        """Where the prior of this feature was read, for messages; "" where nothing was said of it by itself."""
+        """Where the prior of this feature was read, to begin a message with; "" where it was not."""
         return ""
 
     def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -306,7 +306,7 @@ class Categories:
             runs_down = len(pull) > 0 and bool(np.all(pull <= 0)) and arrays.lower[j] == -np.inf
             if runs_up or runs_down:
                 raise InputError(
-                    f"{where}{': ' if where else ''}{name} has documents on one side only of class "
+                    f"{where}{name} has documents on one side only of class "
                     f"{self.told.classes[column]!r}, and with an infinite variance no finite estimate then; give it a "
                     "variance that is a number"
                 )

@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from lapwing.errors import SettingsError
+from lapwing.errors import InputError, SettingsError
 from lapwing.model.objective import PriorArrays
+from lapwing.model.prior_table import INTERCEPT
 from lapwing.model.priors import Prior
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
 from lapwing.solvers import multinomial, newton
@@ -36,7 +37,12 @@ class JointPrior(Prior):
 
 
 class Polytomous(Categories):
-    """The same settings and matrix as for one category after the other, and one fit."""
+    """The same settings and matrix as for one category after the other, and one fit.
+
+    Coefficients of a feature that has an infinite variance in every class are determined up to a constant common to
+    all of them: differences between classes are those of the estimate without a prior, and the deviations from the
+    modes add up to 0, which is where Gaussian priors of ever larger variance lead.
+    """
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -52,15 +58,16 @@ class Polytomous(Categories):
         prior = JointPrior(tuple(self.prior.bind(self.columns, label) for label in self.told.classes), self._closed())
         problem = self._joint_problem(prior)
         variance = np.full(len(self), self.norm_variance) if self.given is None else np.asarray(self.given)
-        for k in np.flatnonzero(~prior.closed[:, -1]).tolist():
-            self._check_flat(k, self.columns, prior.rows[k], self.told.signs(k), weight, float(variance[k]))
+        self._check_all_flat(prior, prior.compile(variance, len(problem.group), settings.intercept_variance))
         curve = self._joint_curve(problem, prior, variance)
         if curve is not None:
             variance = np.full(len(self), curve.chosen)
         arrays = prior.compile(variance, len(problem.group), settings.intercept_variance)
         result = multinomial.fit(problem, labels, weight, arrays, tol=settings.tol, max_iter=settings.max_iter)
+        common = np.all(arrays.flat & np.isinf(arrays.lower) & np.isinf(arrays.upper), axis=0)
+        weights = result.weights - np.where(common, (result.weights - arrays.mode).mean(axis=0), 0.0)
         fits = []
-        for k, row in enumerate(result.weights):
+        for k, row in enumerate(weights):
             kept = np.flatnonzero(row[:-1])
             fits.append(
                 CategoryFit(
@@ -80,6 +87,25 @@ class Polytomous(Categories):
                 )
             )
         return fits
+
+    def _check_all_flat(self, prior: JointPrior, arrays: PriorArrays) -> None:
+        """A feature of infinite variance must not tell some classes from all others: no estimate is finite then."""
+        seen = np.flatnonzero(self.weight > 0.0)
+        X, labels = self.X[seen].tocsc(), self.told.numbers[seen]
+        for j in np.flatnonzero(arrays.flat.any(axis=0)).tolist():
+            if j == X.shape[1]:
+                values, classes, name, called = np.ones(len(labels)), labels, INTERCEPT, "the intercept"
+            else:
+                part, name = slice(*X.indptr[j : j + 2]), self.columns.names[j]
+                values, classes, called = X.data[part], labels[X.indices[part]], f"the feature {name!r}"
+            above, below = (np.isin(np.arange(len(self)), classes[side]) for side in (values > 0.0, values < 0.0))
+            open_up, open_down = (arrays.flat[:, j] & np.isinf(end[:, j]) for end in (arrays.upper, arrays.lower))
+            if moving := _moving(above, below, open_up) or _moving(below, above, open_down):
+                told = ", ".join(repr(self.told.classes[k]) for k in moving)
+                raise InputError(
+                    f"{prior.rows[moving[0]].where(name)}{called} tells {told} from all other classes, and with an "
+                    "infinite variance no finite estimate then; give it a variance that is a number"
+                )
 
     def _closed(self) -> np.ndarray:
         """Coefficients of the reference class, and of features that were not selected."""
@@ -120,3 +146,15 @@ class Polytomous(Categories):
         X, told, weights = self.apart
         known = np.flatnonzero(np.diff(told.member.tocsr().indptr))
         return Validation(X[known], told.numbers, weights[known])
+
+
+def _moving(most: np.ndarray, least: np.ndarray, free: np.ndarray) -> list[int]:
+    """Classes whose coefficients of one feature can grow together for ever, the loss falling; none where it will not.
+
+    most    classes of the documents that have it, and must then have the largest score
+    least   classes of those with a value below 0, which must not grow
+    free    classes whose coefficients nothing holds from growing
+    """
+    moving = most if most.any() else free & ~least & least.any()
+    grows = not (most & least).any() and bool(free[moving].all()) and not moving.all()
+    return np.flatnonzero(moving).tolist() if grows else []
