@@ -59,3 +59,17 @@ def test_an_empty_argument_is_a_text_too(run: Command, model: Path) -> None:
     told = run("explain", model, "", "--json").json
     assert told["text"] == ""
     assert all(one["contributions"] == [] for one in told["categories"])
+
+
+def test_of_two_classes_either(run: Command, tmp_path: Path) -> None:
+    data = tmp_path / "two.csv"
+    data.write_text("text,label\n" + "good fine nice,up\nbad poor sad,down\n" * 6)
+    assert run("train", data, "-o", tmp_path / "m", "--variance", "100").code == 0
+    (chosen,) = run("explain", tmp_path / "m", "a bad day", "--json").json["categories"]
+    assert (chosen["category"], chosen["chosen"]) == ("down", True)
+    assert all(part["contribution"] > 0 for part in chosen["contributions"])
+    (other,) = run("explain", tmp_path / "m", "a bad day", "--category", "up", "--json").json["categories"]
+    assert other["score"] == -chosen["score"]
+    assert "--category must be one of the model's, got 'left'" in run(
+        "explain", tmp_path / "m", "a", "--category", "left"
+    ).complaint  # fmt: skip

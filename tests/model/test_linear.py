@@ -153,11 +153,12 @@ MODELS = {
 @pytest.mark.parametrize("one", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("text", [*TEXTS, "<b>Corn</b> the corns, WHEAT co\u00adrn &amp; new", "", "unseen"])
 def test_an_explanation_adds_up_to_the_score(one: LinearModel, text: str) -> None:
-    explained = one.explain(text)
-    scores = dict(zip(one.categories, one.scores([text])[0], strict=True))
-    proba = dict(zip(one.categories, one.category_proba([text])[0], strict=True))
+    explained = one.explain(text, one.classes)
+    found = one.scores([text])
+    scores = dict(zip(one.classes, np.append(-found, found) if found.shape[1] == 1 else found[0], strict=True))
+    proba = dict(zip(one.classes, one.own_proba(found)[0], strict=True))
     predicted = one.predict([text])[0]
-    assert {c.category for c in explained.categories} == set(one.categories)
+    assert {c.category for c in explained.categories} == set(one.classes)
     assert [c.probability for c in explained.categories] == sorted(proba.values(), reverse=True)
     shown = strip_html(text) if one.weighting.settings.strip_html else text
     assert explained.text == shown
@@ -184,6 +185,17 @@ def test_spans_lead_to_the_words() -> None:
     assert "the" not in words
     corn = next(c for c in grain.contributions if c.feature == "corn")
     assert corn.weight == dict(MODELS["stems"].top_features(0))["corn"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_of_two_classes_the_one_chosen_is_explained(text: str) -> None:
+    for one in (MODELS["two"], replace(MODELS["two"], thresholds=np.array([-100.0]))):
+        (only,) = one.explain(text).categories
+        assert only.category == one.predict([text])[0]
+        assert only.chosen
+        no, yes = sorted(one.explain(text, one.classes).categories, key=lambda c: str(c.category))
+        assert [no.score, no.threshold] == [-yes.score, -yes.threshold]
+        assert [c.contribution for c in no.contributions] == [-c.contribution for c in yes.contributions]
 
 
 def test_categories_can_be_chosen() -> None:

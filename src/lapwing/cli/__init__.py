@@ -73,7 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _hush()
         sys.exit(1)
     except LapwingError as error:
-        _fail(str(error), 2 if isinstance(error, InputError | MissingExtraError) else 1, debug)
+        from lapwing.cli._flags import called, in_flags
+
+        _fail(
+            in_flags(str(error), called(cli, given)),
+            2 if isinstance(error, InputError | MissingExtraError) else 1,
+            debug,
+        )
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}; run it with --debug for the traceback", 1, debug)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lapwing.cli._flags import in_flags
 from lapwing.cli._output import some
 from lapwing.errors import ConvergenceWarning, InputError
 
@@ -44,7 +45,9 @@ def set_up_logging(debug: bool) -> None:
 
     def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
         name = "" if issubclass(category, ConvergenceWarning) else f"{category.__name__}: "
-        click.echo(f"lapwing: {name}{message}", err=True)
+        context = click.get_current_context(silent=True)
+        said = str(message) if context is None else in_flags(str(message), context.command)
+        click.echo(f"lapwing: {name}{said}", err=True)
 
     warnings.showwarning = show
 
@@ -78,18 +81,21 @@ model_argument = click.argument("model", type=ExistingPath("a model file", folde
 data_argument = click.argument("data", type=ExistingPath("documents (a file, folder or archive)"))
 
 
-def check_output(output: str, data: str | None = None) -> None:
-    """Before the work, not after: whether a file can be written there, and is not the data themselves."""
+def check_output(output: str, data: str | None = None, *, name: str = "-o") -> None:
+    """Before the work, not after: whether a file can be written there, and is not the data themselves.
+
+    `name` is what the command calls it.
+    """
     path = Path(output)
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise InputError(f"-o must be a file in a folder that is there, got {output!r}; make the folder first")
+        raise InputError(f"{name} must be a file in a folder that is there, got {output!r}; make the folder first")
     if path.is_dir():
-        raise InputError(f"-o must be a file, and {output!r} is a folder; add a name, such as model.lapwing")
+        raise InputError(f"{name} must be a file, and {output!r} is a folder; add a name, such as model.lapwing")
     if not os.access(folder, os.W_OK):
-        raise InputError(f"-o must be in a folder that can be written to, and that of {output!r} cannot")
+        raise InputError(f"{name} must be in a folder that can be written to, and that of {output!r} cannot")
     if data is not None and path.exists() and path.samefile(data):
-        raise InputError(f"-o must not be the data, which the model would replace; got {output!r} for both")
+        raise InputError(f"{name} must not be the data, which the model would replace; got {output!r} for both")
 
 
 _READING = [

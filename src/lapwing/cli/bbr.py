@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,9 @@ def _common(function: Callable[..., Any]) -> Callable[..., Any]:
 @_common
 def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     """Train as BBRtrain does: DATAFILE of lines `label id:value ...`, - for standard input, into MODELFILE."""
-    check_output(modelfile, None if datafile == "-" else datafile)
+    data = None if datafile == "-" else datafile
+    check_output(modelfile, data, name="MODELFILE")
+    _check_results(options["resultfile"], data)
     corpus = _read(datafile)
     announce_compiling()
     from lapwing.model.bbr import write_bbr_model
@@ -128,6 +131,11 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     if options["log"]:
         click.echo(f"{len(model.weights)} of {len(model.features)} features kept; threshold {model.threshold:.6g}")
         _evaluation(corpus, model.decide(scores))
+
+
+def _check_results(resultfile: str | None, data: str | None) -> None:
+    if resultfile is not None and resultfile not in STDIN:
+        check_output(resultfile, data, name="-r")
 
 
 def _read(datafile: str) -> Corpus:
@@ -226,16 +234,16 @@ def _variance(options: dict[str, Any], skew: int) -> tuple[str | float, tuple[fl
     if len(chosen := [flag for flag, value in given.items() if value]) > 1:
         raise SettingsError(f"{' and '.join(chosen)} exclude each other; give one of them")
     values = options["variance"] or native
-    if any(not value > 0.0 for value in values):
-        raise SettingsError(f"{chosen[0]} must be > 0, got {min(values):g}")
+    if wrong := [value for value in values if not 0.0 < value < math.inf]:
+        raise SettingsError(f"{chosen[0]} must be a number > 0, got {wrong[0]:g}")
     if native and options["prior"] == 1:  # λ = √(2/v), one-sided √(1/v)
         values = tuple((1.0 if skew else 2.0) / value**2 for value in native)
-    if options["autosearch"]:
-        return "auto", None
     if len(values) > 1:
         return "cv", tuple(values)
     if options["errbar"]:
         raise SettingsError("--errbar chooses among variances; give several with -V")
+    if options["autosearch"]:
+        return "auto", None
     return (values[0] if values else "norm"), None
 
 
@@ -251,6 +259,7 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
     """
     from lapwing.model.bbr import kind_of, read_bbr_model, read_bmr_model
 
+    _check_results(resultfile, modelfile)
     corpus = _read(datafile)
     names, matrix = list(corpus.feature_names or ()), corpus.documents
     if kind_of(modelfile) == "bmr":

@@ -40,7 +40,7 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
     for ids, documents, _ in streamed(data, reading, loaded, split):
         scores = loaded.scores(documents)
         lines = _json_lines if as_json else _table_lines
-        proba = loaded.sigmoid_by_class(scores)
+        proba = loaded.own_proba(scores)
         answers = lines(loaded, ids, proba, loaded.decide(scores), best(proba, top) if top else None)
         click.echo("\n".join(answers))
 

@@ -37,7 +37,9 @@ def command(
     """
     from lapwing.model import bbr, save
 
-    check_output(output, source)
+    check_output(output, source, name="OUTPUT")
+    if features is not None:
+        check_output(features, source, name="--features")
     kind = bbr.kind_of(source) or "lapwing"
     model = _load(source, kind)
     to = to or ("lapwing" if kind != "lapwing" else "bmr" if model.link == "softmax" else "bbr")

@@ -33,16 +33,17 @@ def command(
     encoding: str | None,
     as_json: bool,
 ) -> None:
-    """Show the words of TEXT that spoke for and against the most probable categories.
+    """Show the words of TEXT that spoke for and against the most probable categories; of two classes, the one chosen.
 
     Without TEXT, or with "-", the text is read from standard input.
     """
     from lapwing.model import load
 
     loaded = load(model)
-    rows = rows_named(loaded, categories)
+    classes = {str(label): label for label in loaded.classes}
+    rows_named(loaded, [name for name in categories if name not in classes])
     content = _from_standard_input(encoding) if text in ((), ("-",)) else " ".join(text)
-    result = loaded.explain(content, [loaded.categories[row] for row in rows])
+    result = loaded.explain(content, [classes[name] for name in categories] or None)
     shown = result.categories if categories else result.categories[:top]
     if as_json:
         print_json({"text": result.text, "categories": [_record(one) for one in shown]})

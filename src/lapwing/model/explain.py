@@ -49,40 +49,44 @@ class Explanation:
 
 
 def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] | None) -> Explanation:
+    """All categories unless some are named; of two exclusive classes that which the text is put in.
+
+    Where one row of weights speaks for both of these, what speaks for the second speaks against the first.
+    """
     if model.weighting is None:
         raise InputError("this model was trained on vectors and has no words to explain a text by")
     settings = model.weighting.settings
     vector = model.vectors([text], method="plain")
     scores = model.scores(vector)
-    probabilities = model.probability(scores)[0]
-    chosen = model.decide(scores)[0][-len(model.categories) :]
+    probabilities, chosen = model.own_proba(scores)[0], model.decide(scores)[0]
+    shared = len(model.classes) - len(model.categories)
     if settings.strip_html and settings.tokens != "ready":
         text = strip_html(text)
     spans = model.weighting.spans(text)
     values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
-    rows = range(len(model.categories))
+    places = [int(chosen.argmax())] if shared else list(range(len(model.classes)))
     if categories is not None:
-        if unknown := [c for c in categories if c not in model.categories]:
-            raise InputError(f"the model has no category {unknown[0]!r}; it has {_some(model.categories)}")
-        rows = [model.categories.index(c) for c in categories]  # type: ignore[assignment]
+        if unknown := [c for c in categories if c not in model.classes]:
+            raise InputError(f"the model has no category {unknown[0]!r}; it has {_some(model.classes)}")
+        places = [model.classes.index(c) for c in categories]
     explained = []
-    for row in rows:
+    for k in places:
+        row, sign = (k - shared, 1.0) if k >= shared else (0, -1.0)
         start, end = model.weights.indptr[row : row + 2]
         parts = []
         for j, weight in zip(model.weights.indices[start:end], model.weights.data[start:end], strict=True):
             if value := values.get(int(j), 0.0):
-                name = model.feature_names[j]
-                part = value * float(weight)
-                parts.append(Contribution(name, value, float(weight), part, spans.get(name, ())))
+                name, own = model.feature_names[j], sign * float(weight)
+                parts.append(Contribution(name, value, own, value * own, spans.get(name, ())))
         parts.sort(key=lambda part: (-abs(part.contribution), part.feature))
         explained.append(
             CategoryExplanation(
-                category=model.categories[row],
-                score=float(scores[0, row]),
-                probability=float(probabilities[row]),
-                threshold=float(model.thresholds[row]),
-                chosen=bool(chosen[row]),
-                intercept=float(model.intercepts[row]),
+                category=model.classes[k],
+                score=sign * float(scores[0, row]),
+                probability=float(probabilities[k]),
+                threshold=sign * float(model.thresholds[row]),
+                chosen=bool(chosen[k]),
+                intercept=sign * float(model.intercepts[row]) or 0.0,
                 contributions=tuple(parts),
             )
         )

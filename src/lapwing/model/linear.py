@@ -149,7 +149,7 @@ class LinearModel:
         """(n, classes): rows add up to 1 for exclusive classes, independent probabilities otherwise."""
         return self.class_proba(self.category_proba(documents))
 
-    def sigmoid_by_class(self, scores: np.ndarray) -> np.ndarray:
+    def own_proba(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) each category's own probability; both of two exclusive classes."""
         proba = self.probability(scores)
         return np.hstack([1.0 - proba, proba]) if proba.shape[1] < len(self.classes) else proba

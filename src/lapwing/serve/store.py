@@ -48,7 +48,7 @@ class Served:
     def classify(self, documents: Any) -> tuple[np.ndarray, np.ndarray]:
         """(n, classes) probabilities and decisions."""
         scores = self.model.scores(documents, method="plain")  # Numba is not loaded for a long text
-        return self.model.sigmoid_by_class(scores), self.model.decide(scores)
+        return self.model.own_proba(scores), self.model.decide(scores)
 
 
 class Store:
