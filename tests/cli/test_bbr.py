@@ -201,3 +201,30 @@ def test_convert_a_model_of_words(run: Command, model: Path, tmp_path: Path) -> 
     weights = dict(trained.top_features(trained.categories.index("grain")))
     assert {names[str(i)] for i in made.weights} == set(weights)
     assert "--category" in run("convert", model, tmp_path / "m", "--category", "grains").complaint
+
+
+def test_standard_input_accuracy_and_talk(run: Command, tmp_path: Path) -> None:
+    def trained(name: str, *flags: object, data: object = TRAIN, stdin: bytes = b"") -> dict[int, float]:
+        ended = run("bbr", "train", "-p", "1", "-V", "1", *flags, data, tmp_path / name, stdin=stdin)
+        assert ended.code == 0
+        return read_bbr_model(tmp_path / name).weights
+
+    usual = trained("file")
+    for dash in ("-", "="):
+        trained("piped", data=dash, stdin=TRAIN.read_bytes())
+        assert (tmp_path / "piped").read_bytes() == (tmp_path / "file").read_bytes()
+    exact = trained("exact", "--accurate")
+    assert trained("close", "-e", "1e-11") == pytest.approx(exact, abs=1e-6)
+    assert trained("most", "--iter", "5000") == usual
+    assert usual == pytest.approx(exact, abs=2e-2)
+    stopped = run("bbr", "train", "-p", "1", "--iter", "1", TRAIN, tmp_path / "m")
+    assert stopped.code == 0
+    assert "did not reach -e 0.0001" in stopped.err
+    assert "raise --iter or -e" in stopped.err
+    trained("named", "--modelname", "two words")
+    assert read_bbr_model(tmp_path / "named").name == "two words"
+    assert run("bbr", "train", TRAIN, tmp_path / "m", "-l", "0").out == ""
+    for much in "12":
+        talk = run("bbr", "train", TRAIN, tmp_path / "m", "-l", much).out
+        assert "60 of 60 features kept" in talk
+        assert "400 documents: TP " in talk

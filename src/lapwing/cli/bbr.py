@@ -265,7 +265,7 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
     if kind_of(modelfile) == "bmr":
         if probthres is not None:
             raise SettingsError("--probthres is for two classes; a BMR model takes the most probable")
-        _classify_bmr(corpus, read_bmr_model(modelfile), resultfile)
+        _classify_bmr(corpus, read_bmr_model(modelfile), resultfile, log)
         return
     model = read_bbr_model(modelfile)
     scores = model.scores(names, matrix)
@@ -274,16 +274,16 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
         _evaluation(corpus, model.decide(scores, probthres))
 
 
-def _classify_bmr(corpus: Corpus, model: BmrModel, resultfile: str | None) -> None:
+def _classify_bmr(corpus: Corpus, model: BmrModel, resultfile: str | None, log: int) -> None:
     proba = model.probabilities(list(corpus.feature_names or ()), corpus.documents)
     chosen = [model.classes[k] for k in proba.argmax(axis=1)]
     labels = [" ".join(labels) for labels in corpus.labels]
     if resultfile is not None:
         rows = zip(labels, proba.tolist(), chosen, strict=True)
         _write(resultfile, (f"{label} {' '.join(f'{p:.12g}' for p in row)} {best}" for label, row, best in rows))
-        return
-    wrong = sum(label != best for label, best in zip(labels, chosen, strict=True))
-    click.echo(f"{len(labels)} documents, {wrong} errors ({100 * wrong / len(labels):.4g}%)")
+    if resultfile is None or log:
+        wrong = sum(label != best for label, best in zip(labels, chosen, strict=True))
+        click.echo(f"{len(labels)} documents, {wrong} errors ({100 * wrong / len(labels):.4g}%)")
 
 
 def _results(model: BbrModel, scores: np.ndarray, resultfile: str | None, probthres: float | None) -> None:
