@@ -120,7 +120,9 @@ def test_text_model_saves_loads_and_explains(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"link": "probit"}, {"solver": "clg"}, {"threshold": 0.3}], ids=lambda bad: next(iter(bad))
+    "bad",
+    [{"link": "probit"}, {"solver": "clg"}, {"threshold": 0.3}, {"max_features": 3}],
+    ids=lambda bad: next(iter(bad)),
 )
 def test_what_does_not_go_with_it_is_named(bad: dict[str, Any]) -> None:
     X, y = data.matrix()

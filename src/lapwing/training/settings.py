@@ -171,6 +171,11 @@ class TrainSettings:
                 raise SettingsError(
                     f'multi_class="multinomial" goes with {name}={only!r} only, got {getattr(self, name)!r}'
                 )
+        if self.max_features is not None:
+            raise SettingsError(
+                'max_features belongs to multi_class="ovr": one prior over all classes cannot be as strong as each of '
+                "them needs; use select_features"
+            )
         if not as_prior(self.prior).shape.convex:
             raise SettingsError('multi_class="multinomial" goes with laplace, gaussian or elasticnet only')
 
