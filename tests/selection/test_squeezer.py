@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 from estimators.data import indicator, matrix
 
 from lapwing import MAPClassifier, priors
+from lapwing.corpus import read
 from lapwing.errors import InputError, SettingsError
 from lapwing.selection.squeezer import Budget, explain
+from lapwing.training import TrainSettings, train
 
 
 def path(counts: dict[float, int]) -> Any:
@@ -85,3 +89,16 @@ def test_what_cannot_be_squeezed() -> None:
         MAPClassifier("gaussian", max_features=3).fit(X, y)
     with pytest.raises(SettingsError, match="max_features must be a whole number"):
         MAPClassifier(max_features=0).fit(X, y)
+
+
+def test_on_modapte(archive: Path) -> None:
+    """Categories from the most frequent to those of one document, and to one whose path jumps over 5."""
+    corpus = read(str(archive)).part("train")
+    classes = ["earn", "crude", "grain", "cocoa", "lei", "cornglutenfeed", "fishmeal", "castor-oil"]
+    corpus = replace(corpus, labels=[tuple(c for c in row if c in classes) for row in corpus.labels])
+    for k in (5, 10, 50):
+        model = train(corpus, TrainSettings(max_features=k), classes=classes)
+        assert model.n_kept.max() == k
+        for kept, reason in zip(model.n_kept, model.provenance["squeezed"], strict=True):
+            assert (reason == "") == (kept == k)
+            assert reason == "" or reason.startswith(f"{kept} of {k}: ")
