@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +86,12 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         progress.end()
 
 
-def announce_compiling() -> None:
-    """Say so where the kernels are not in the cache yet: the first training takes some seconds longer."""
+def announce_compiling(kernel: str = "newton") -> None:
+    """Say so where this kernel is not in the cache yet: the first training takes some seconds longer."""
     try:
-        from lapwing.kernels.newton import fit
-
-        cached = any(Path(fit.stats.cache_path).glob("newton.fit-*.nbi"))  # type: ignore[attr-defined]
+        fit = import_module(f"lapwing.kernels.{kernel}").fit
+        cached = any(Path(fit.stats.cache_path).glob(f"{kernel}.fit-*.nbi"))
     except (AttributeError, ImportError, OSError, TypeError):
         return
     if not cached:
-        click.echo("first training in this environment: compiling kernels, some 20 seconds, once", err=True)
+        click.echo("first training of this kind here: compiling kernels, less than a minute, once", err=True)
