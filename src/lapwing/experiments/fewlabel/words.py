@@ -10,7 +10,8 @@ from pathlib import Path
 NOTES = "cat-descriptions"  # Lewis's notes in Reuters-21578, Distribution 1.0: `Crude Oil (CRUDE)`
 ENTRY = re.compile(r"^\s*(?P<text>\S.*?)\s*\((?P<code>[A-Z][A-Z-]*)\)\s*$", re.MULTILINE)
 
-# The lines that went with the names in Usenet's list of newsgroups.
+# The lines that went with the names in Usenet's list of newsgroups: thirteen word for word as in that of B News 2.11
+# (1987). Six groups are younger, and their lines, as the "ice" of the hockey group, could not be checked against a list.
 NEWSGROUPS = {
     "alt.atheism": "Godless heathens.",
     "comp.graphics": "Computer graphics, art, animation, image processing.",
