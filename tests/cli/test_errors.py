@@ -223,3 +223,30 @@ def test_errors_reach_a_shell_as_exit_codes(model: Path, news: Path) -> None:
     assert bad.code == 2
     assert bad.out == ""
     assert bad.err.count("\n") == 1
+
+
+KNOWLEDGE = [
+    ("--prior", b"wheat\t1\n\xff\t2\n", "known, line 2: expected UTF-8"),
+    ("--prior", b"wheat\t1\noil\t1\t-2x\n", "known, line 2: expected a variance of 0 or more"),
+    ("--prior", b"# words\noil\t-1\t1\t+\n", "known, line 2: the mode -1 contradicts the sign >= 0"),
+    ("--prior", b"wheat\t0\t2\nbarley\t0\t2\n", "known, line 2: no training document has the feature 'barley'"),
+    ("--prior", b"wheat\t1\noil\t1\t2\t0\tmetals\n", "known, line 2: 'metals' is no category"),
+    ("--prior", b"harvest\t1\nharvests\t2\n", "known, line 2: 'harvest' has another prior already"),
+    ("--prior", b"oil\t1\nwheat\t1\tinf\n", "known, line 2: the feature 'wheat' has documents on one side only"),
+    ("--prior", b"", "known: expected lines of feature mode"),
+    ("--prior-words", b"grain\twheat\nmetals\tgold\n", "known, line 2: 'metals' is no category"),
+    ("--prior-words", b"grain\twheat\nmoney\tthe of and\n", "known, line 2: expected words"),
+    ("--prior-words", b"grain\twheat\nmoney \xe9\n", "known, line 2: expected UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("option", "content", "said"), KNOWLEDGE, ids=[said[7:] for *_, said in KNOWLEDGE])
+def test_knowledge_that_cannot_be_used(
+    run: Command, news: Path, untouched: Path, option: str, content: bytes, said: str
+) -> None:
+    known = untouched.parent / "known"
+    known.write_bytes(content)
+    ended = run("train", news, "-o", untouched, option, known)
+    assert ended.code == 2
+    assert said in ended.complaint
+    assert untouched.read_bytes() == b"the old model"
