@@ -229,7 +229,7 @@ KNOWLEDGE = [
     ("--prior", b"wheat\t1\n\xff\t2\n", "known, line 2: expected UTF-8"),
     ("--prior", b"wheat\t1\noil\t1\t-2x\n", "known, line 2: expected a variance of 0 or more"),
     ("--prior", b"# words\noil\t-1\t1\t+\n", "known, line 2: the mode -1 contradicts the sign >= 0"),
-    ("--prior", b"wheat\t0\t2\nbarley\t0\t2\n", "known, line 2: no training document has the feature 'barley'"),
+    ("--prior", b"wheat\t0\t2\nsorghum\t0\t2\n", "known, line 2: no training document has the feature 'sorghum'"),
     ("--prior", b"wheat\t1\noil\t1\t2\t0\tmetals\n", "known, line 2: 'metals' is no category"),
     ("--prior", b"harvest\t1\nharvests\t2\n", "known, line 2: 'harvest' has another prior already"),
     ("--prior", b"oil\t1\nwheat\t1\tinf\n", "known, line 2: the feature 'wheat' has documents on one side only"),
