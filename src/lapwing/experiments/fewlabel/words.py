@@ -10,8 +10,8 @@ from pathlib import Path
 NOTES = "cat-descriptions"  # Lewis's notes in Reuters-21578, Distribution 1.0: `Crude Oil (CRUDE)`
 ENTRY = re.compile(r"^\s*(?P<text>\S.*?)\s*\((?P<code>[A-Z][A-Z-]*)\)\s*$", re.MULTILINE)
 
-# The lines that went with the names in Usenet's list of newsgroups: thirteen word for word as in that of B News 2.11
-# (1987). Six groups are younger, and their lines, as the "ice" of the hockey group, could not be checked against a list.
+# The lines that went with the names in Usenet's list of newsgroups: fourteen word for word as in that of B News 2.11
+# (1987); the six groups that are younger have ours.
 NEWSGROUPS = {
     "alt.atheism": "Godless heathens.",
     "comp.graphics": "Computer graphics, art, animation, image processing.",
@@ -23,7 +23,7 @@ NEWSGROUPS = {
     "rec.autos": "Automobiles, automotive products and laws.",
     "rec.motorcycles": "Motorcycles and related products and laws.",
     "rec.sport.baseball": "Discussion about baseball.",
-    "rec.sport.hockey": "Discussion about ice hockey.",
+    "rec.sport.hockey": "Discussion about hockey.",
     "sci.crypt": "Different methods of data en/decryption.",
     "sci.electronics": "Circuits, theory, electrons and discussions.",
     "sci.med": "Medicine and its related products and regulations.",
