@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -140,12 +140,6 @@ def _cell(draws: Sequence[Draw], cell: tuple[int, int], name: str, measure: str,
     return _shown(scale * _of(draws, cell, name, measure))
 
 
-def _compared(draws: Sequence[Draw], cell: tuple[int, int], rule: str) -> tuple[str, str, str]:
-    """The errors of ridge and lasso, and how much that of the lasso is larger; times 1,000."""
-    ridge, lasso = (1000.0 * _of(draws, cell, f"{method}/{rule}", "mse") for method in ("ridge", "lasso"))
-    return _shown(ridge, digits=0), _shown(lasso, digits=0), _shown(lasso - ridge, "+", digits=1)
-
-
 def _shown(values: np.ndarray, sign: str = "", digits: int | None = None) -> str:
     mean, error = _mean(values).values()
     if digits is None:
@@ -170,19 +164,15 @@ def _tables(draws: Sequence[Draw], low: dict[str, np.ndarray]) -> tuple[Table, .
         for method in ("ridge", "lasso"):
             row += [_printed(printed[method]), _cell(draws, (n, d), f"{method}/fixed", "mse")]
         errors.append((*row, _printed(printed["ml"]), _cell(draws, (n, d), "ml", "mse")))
-    fair = [(f"{n:,}", f"{d:,}", *(part for rule in FAIR for part in _compared(draws, (n, d), rule))) for n, d in cells]
-    later = [
-        (
-            f"{n:,}", f"{d:,}",
-            *(
-                _cell(draws, (n, d), name, measure, 100.0)
-                for measure in ("signs_f1", "accuracy")
-                for name in ("ridge/norm", "lasso/norm", "ml", "svm")
-            ),
-        )
-        for n, d in cells
-    ]  # fmt: skip
     names = tuple(SHOWN[method] for method in ("ridge", "lasso", "ml", "svm"))
+    fitted = ("ridge/norm", "lasso/norm", "ml", "svm")
+
+    def rows(parts: Callable[[tuple[int, int]], list[str]]) -> tuple[tuple[str, ...], ...]:
+        return tuple((f"{n:,}", f"{d:,}", *parts((n, d))) for n, d in cells)
+
+    def errors_by_rule(cell: tuple[int, int]) -> list[str]:
+        return [_cell(draws, cell, f"{m}/{rule}", "mse") for rule in FAIR for m in ("ridge", "lasso")]
+
     return (
         Table(
             "Table 1: five covariates",
@@ -196,26 +186,39 @@ def _tables(draws: Sequence[Draw], low: dict[str, np.ndarray]) -> tuple[Table, .
             "Table 2: mean squared error of the coefficients",
             f"Ours with fixed τ = {FIXED['ridge']:.3g} and λ = {np.sqrt(2 / FIXED['lasso']):.3g} in every cell, chosen "
             f"to come near the paper's figures. ML is what {STEPS} steps of IRLS leave.",
-            ("n", "covariates", "CLG, paper", "ours", "CLG-lasso, paper", "ours", "ML, paper", "ours"),
+            ("n", "d", "CLG, paper", "ours", "CLG-lasso, paper", "ours", "ML, paper", "ours"),
             tuple(errors),
             words=0,
         ),
         Table(
             "The same under rules that treat both priors alike",
-            "Mean squared errors times 1,000, and CLG-lasso less CLG on the same data. Norm-based: one variance by the "
-            "paper's formula (1), (d+1)/mean squared norm. CV: its rule (2), each prior on its grid, 2 of 10 folds. "
-            f"Best: of the variances {VARIANCES[0]:g} to {VARIANCES[-1]:g} by √10 that with the least error, which is "
-            "known in a simulation only.",
-            ("n", "covariates", *(head for rule in FAIR for head in (f"{FAIR[rule]}: CLG", "lasso", "less"))),
-            tuple(fair),
+            "Norm-based: one variance by the paper's formula (1), (d+1)/mean squared norm. CV: its rule (2), each "
+            f"prior on its grid, 2 of 10 folds. Best: of the variances {VARIANCES[0]:g} to {VARIANCES[-1]:g} by √10 "
+            "that with the least error, which is known in a simulation only.",
+            ("n", "d", *(head for rule in FAIR for head in (f"{FAIR[rule]}: CLG", "lasso"))),
+            rows(errors_by_rule),
             words=0,
         ),
         Table(
-            "What the paper left for later: recovered signs, and a linear SVM",
-            "F1 of the non-zero signs, times 100: right where the sign is. Accuracy, in %, on "
-            f"{TEST:,} new observations. Norm-based variance; SVM with hinge loss and C = 1/mean squared norm.",
-            ("n", "covariates", *(f"signs, {name}" for name in names), *(f"accuracy, {name}" for name in names)),
-            tuple(later),
+            "CLG-lasso less CLG",
+            "Differences of these mean squared errors on the same data; below 0 the lasso is ahead.",
+            ("n", "d", *RULES.values()),
+            rows(lambda cell: [_shown(_difference(draws, cell, rule), "+", 4) for rule in RULES]),
+            words=0,
+        ),
+        Table(
+            "What the paper left for later: recovered signs",
+            "F1 of the non-zero signs, times 100: right where the sign is. Norm-based variance; SVM with hinge loss "
+            "and C = 1/mean squared norm.",
+            ("n", "d", *names),
+            rows(lambda cell: [_cell(draws, cell, name, "signs_f1", 100.0) for name in fitted]),
+            words=0,
+        ),
+        Table(
+            "And decisions, beside a linear SVM",
+            f"Accuracy, in %, on {TEST:,} new observations.",
+            ("n", "d", *names),
+            rows(lambda cell: [_cell(draws, cell, name, "accuracy", 100.0) for name in fitted]),
             words=0,
         ),
     )  # fmt: skip
@@ -249,14 +252,13 @@ def _text(draws: Sequence[Draw]) -> tuple[str, ...]:
     return (
         f"The lasso is below the ridge in {printed} of these {len(cells)} cells in the paper, and in "
         f"{_lower(draws, 'fixed')} of ours with the fixed values.",
-        "Under a rule that treats both priors alike it is not so: the lasso is below the ridge in "
-        f"{_lower(draws, 'norm')} cells with the norm-based variance, in {_lower(draws, 'cv')} with cross-validated "
-        f"ones, and in {_lower(draws, 'best')} where each has the variance that is best for it. With {few} "
-        f"observations the ridge at its best is ahead in {ahead} of {sum(n == few for n, _ in cells)} cells. Six "
-        "coefficients in ten are not zero: the truth is not sparse, and zeros help only where observations are many "
-        "for the covariates.",
-        "So the paper's order is one of its values for τ and λ, which it does not state ('particular values'). The "
-        "fixed ones here are, of τ = 10^(k/4) and λ = 10^(k/4), those whose mean squared errors over a few draws of "
+        f"Under rules that treat both priors alike it is in {_lower(draws, 'norm')} with the norm-based variance, in "
+        f"{_lower(draws, 'cv')} with cross-validated ones, and in {_lower(draws, 'best')} where each has the variance "
+        f"that is best for it. With {few} observations the ridge at its best is ahead in {ahead} of "
+        f"{sum(n == few for n, _ in cells)} cells. Six coefficients in ten are not zero: the truth is not sparse, and "
+        "zeros help where observations are many for the covariates.",
+        "Which of the two is ahead is thus a matter of τ and λ, which the paper does not state ('particular values'). "
+        "The fixed ones are, of τ = 10^(k/4) and λ = 10^(k/4), those whose mean squared errors over a few draws of "
         "their own come nearest to the paper's two columns in least squares, one value for all cells; its lasso at "
         "n = 1,000 with 200 covariates, 0.197, is that of the all-zero fit and was left out. They are fitted to the "
         f"answer and no rule to follow: λ = {np.sqrt(2 / FIXED['lasso']):.3g} gives the Laplace prior the variance of "
