@@ -189,7 +189,7 @@ def test_a_fit_that_stops_early_says_so(run: Command, news: Path, tmp_path: Path
     ended = run("train", news, "-o", tmp_path / "m", "--max-iter", "1", "--tol", "1e-9", "--json")
     assert ended.code == 0
     assert ended.json["converged"] is False
-    assert "did not reach tol=1e-09" in ended.complaint
+    assert "did not reach --tol 1e-09" in ended.complaint
 
 
 def test_the_words_on_success(run: Command, news: Path, tmp_path: Path, vector_model: Path) -> None:
