@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import penalty_at, penalty_conjugate, violation
+from lapwing.kernels.loss import feasible_scale, penalty_conjugate, violation
 
 
 @kernel
@@ -127,13 +127,12 @@ def dual_objective(theta, labels, weight, gradient, scale, mode, l1, l2, lower, 
 
 
 @kernel
-def penalty(beta, mode, l1, l2, strength):
-    total = 0.0
-    for k in range(beta.shape[0]):
-        for j in range(beta.shape[1]):
-            if beta[k, j] != mode[k, j]:
-                total += penalty_at(beta[k, j], mode[k, j], l1[k, j], l2[k, j])
-    return strength * total
+def feasible(gradient, prior):
+    """The largest s ≤ 1 with -s·gradient dual feasible in every class."""
+    scale = 1.0
+    for k in range(gradient.shape[0]):
+        scale = min(scale, feasible_scale(-gradient[k], prior.l1[k], prior.l2[k], prior.lower[k], prior.upper[k]))
+    return scale
 
 
 @kernel

@@ -1,423 +1,504 @@
-"""The quadratic model of the polytomous loss over (class, feature) pairs: the inner problem of kernels/multinomial.py.
+"""The quadratic model of the polytomous loss over (class, feature) pairs: the inner problem of solvers/multinomial.py.
 
-Pairs stand by class: those of class k are feature[first[k] : first[k+1]]. S_ik is the change of the scores; other
-symbols as in kernels/softmax.py.
+    min_b  g·(b-β) + ½ Σ_i c_i [ Σ_k p_ik S_ik² - (Σ_k p_ik S_ik)² ] + Σ_a [ l1_a|b_a-m_a| + l2_a(b_a-m_a)²/2 ],
+
+S_ik = Σ_a (x_ij + o_j)(b_a - β_a) over the pairs a = (k, j) of class k, and lower ≤ b ≤ upper. Where the classes can be
+told apart most p_ik are next to 0 or 1 and bend the loss no more: of each class only the documents are kept that
+hold all but a small share of its curvature Σ_i q_i, q_i = c_i p_ik (1 - p_ik).
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel
 from lapwing.kernels.loss import argmin, few, penalty_at, violation
+from lapwing.kernels.quadratic import cholesky, substitute
 
-CROSSING = 0.2  # share of the free pairs on the way through their modes at which a direction is long enough
+BLOCK = 128  # pairs of a class at most whose curvature is one dense matrix
+SWEEPS = 3  # over all blocks in a turn
+DESCENTS = 5  # over the pairs of a block in a sweep
+RIDGE = 1e-3  # of a block's diagonal, added where it preconditions
+CROSSING = 0.1  # share of the free pairs that may come to a stop in one solve
+SOLVES = 10  # of the linear system in a step, each with fewer pairs free
+ITERATIONS = 20  # of conjugate gradients in the first turn; 10 more in each that follows
+
+
+class Columns(NamedTuple):
+    """X by columns (CSC), the constant feature last; `offset` is added to every entry of a column."""
+
+    ends: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    offset: np.ndarray
+
+
+class Model(NamedTuple):
+    """The quadratic model. Arrays over kept documents of kept classes are flat: r = (i, k) stands by k, then by i.
+
+    first          pairs of class k are first[k] : first[k+1]
+    start          documents of class k are start[k] : start[k+1]
+    document, p, c number i, p_ik and c_i p_ik
+    ends, row, x   the pairs' columns (CSC), `row` counting from start[k]
+    offset         added to every entry of a pair's column
+    gradient       slope of the loss at β
+    own            curvature of a pair over the documents left out
+    bounds, owner  blocks of pairs of one class: bounds[s] : bounds[s+1], of class owner[s]
+    H, at          their matrices Σ_i q_i (x_i + o)(x_i + o)ᵀ + own, row by row from H[at[s]]
+    """
+
+    first: np.ndarray
+    start: np.ndarray
+    document: np.ndarray
+    p: np.ndarray
+    c: np.ndarray
+    ends: np.ndarray
+    row: np.ndarray
+    x: np.ndarray
+    offset: np.ndarray
+    gradient: np.ndarray
+    own: np.ndarray
+    bounds: np.ndarray
+    owner: np.ndarray
+    H: np.ndarray
+    at: np.ndarray
 
 
 @kernel
-def spread_step(ends, indices, data, offset, first, feature, step, S):
-    """S_ik = Σ_a (x_ij + offset_j) step_a over the pairs a = (k, j)."""
-    for k in range(first.size - 1):
-        row = S[k]
-        common = 0.0
-        for a in range(first[k], first[k + 1]):
-            common += offset[feature[a]] * step[a]
-        row[:] = common
-        for a in range(first[k], first[k + 1]):
-            if step[a] != 0.0:
-                for e in range(ends[feature[a]], ends[feature[a] + 1]):
-                    row[indices[e]] += data[e] * step[a]
-
-
-@kernel
-def _bend(proba, weight, S, mean, out):
-    """out_ik = c_i p_ik (S_ik - Σ_l p_il S_il): the Hessian of the loss in the scores, times S."""
-    K, n = S.shape
-    mean[:] = 0.0
-    for k in range(K):
-        for i in range(n):
-            mean[i] += proba[k, i] * S[k, i]
-    for k in range(K):
-        for i in range(n):
-            out[k, i] = weight[i] * proba[k, i] * (S[k, i] - mean[i])
-
-
-@kernel
-def collect(ends, indices, data, offset, first, feature, T, out):
-    """out_a = Σ_i (x_ij + offset_j) T_ik"""
-    for k in range(first.size - 1):
-        row = T[k]
-        total = np.sum(row)
-        for a in range(first[k], first[k + 1]):
-            j = feature[a]
-            value = offset[j] * total
-            for e in range(ends[j], ends[j + 1]):
-                value += data[e] * row[indices[e]]
-            out[a] = value
-
-
-@kernel
-def _curvatures(ends, indices, data, offset, first, feature, proba, weight, cross, diagonal):
-    """cross_a = Σ_i q_i x_ij and diagonal_a = Σ_i q_i (x_ij + offset_j)², q_i = c_i p_ik (1 - p_ik)."""
-    n = weight.size
+def _kept(proba, weight, spare):
+    """start, document, p, c of Model."""
+    K, n = proba.shape
+    start = np.zeros(K + 1, np.int64)
+    document, p, c = np.empty(K * n, np.int32), np.empty(K * n), np.empty(K * n)
     q = np.empty(n)
-    for k in range(first.size - 1):
+    r = 0
+    for k in range(K):
         for i in range(n):
             q[i] = weight[i] * proba[k, i] * (1.0 - proba[k, i])
-        total = np.sum(q)
-        for a in range(first[k], first[k + 1]):
-            j = feature[a]
-            linear = square = 0.0
-            for e in range(ends[j], ends[j + 1]):
-                value = data[e] * q[indices[e]]
-                linear += value
-                square += data[e] * value
-            cross[a] = linear
-            diagonal[a] = square + offset[j] * (2.0 * linear + offset[j] * total)
+        cut = few(q, spare)
+        for i in range(n):
+            if q[i] >= cut and q[i] > 0.0:
+                document[r], p[r], c[r] = i, proba[k, i], weight[i] * proba[k, i]
+                r += 1
+        start[k + 1] = r
+    return start, document[:r].copy(), p[:r].copy(), c[:r].copy()
 
 
 @kernel
-def _sweep(
-    ends,
-    indices,
-    data,
-    offset,
-    first,
-    feature,
-    proba,
-    weight,
-    gradient,
-    own,
-    cross,
-    diagonal,
-    mode,
-    l1,
-    l2,
-    lower,
-    upper,
-    unit,
-    sweeps,
-    old,
-    b,
-    S,
-    mean,
-):
-    """Coordinate descent on the quadratic model, class by class; keeps S and mean_i = Σ_l p_il S_il.
+def _columns(X, first, feature, proba, weight, start, document):
+    """ends, row, x, offset, own of Model."""
+    K, n = proba.shape
+    m = feature.size
+    ends, offset, own = np.zeros(m + 1, np.int64), np.empty(m), np.zeros(m)
+    for a in range(m):
+        ends[a + 1] = ends[a] + X.ends[feature[a] + 1] - X.ends[feature[a]]
+    row, x = np.empty(ends[m], np.int32), np.empty(ends[m])
+    place = np.empty(n, np.int32)
+    at = 0
+    for k in range(K):
+        place[:] = -1
+        for r in range(start[k], start[k + 1]):
+            place[document[r]] = r - start[k]
+        for a in range(first[k], first[k + 1]):
+            j = feature[a]
+            offset[a] = X.offset[j]
+            for e in range(X.ends[j], X.ends[j + 1]):
+                i = X.indices[e]
+                if place[i] >= 0:
+                    row[at], x[at] = place[i], X.data[e]
+                    at += 1
+                else:
+                    own[a] += weight[i] * proba[k, i] * (1.0 - proba[k, i]) * X.data[e] * X.data[e]
+            ends[a + 1] = at
+    return ends, row[:at].copy(), x[:at].copy(), offset, own
 
-    Within a class the slope of document i is r_i = c_i p_ik (S_ik - mean_i), and moves with q_i times the score.
-    What offsets add to every score is kept apart (`common`): then a step costs the stored entries only.
-    Returns the largest violation met in a class's first sweep, relative to the penalty's slope.
+
+@kernel
+def _blocks(first):
+    """bounds, owner, at of Model."""
+    K = first.size - 1
+    bounds, at = np.zeros(first[K] // BLOCK + K + 1, np.int64), np.zeros(first[K] // BLOCK + K + 1, np.int64)
+    owner = np.empty(bounds.size - 1, np.int64)
+    s = 0
+    for k in range(K):
+        size = first[k + 1] - first[k]
+        parts = (size + BLOCK - 1) // BLOCK
+        for part in range(parts):
+            owner[s] = k
+            bounds[s + 1] = first[k] + (part + 1) * size // parts
+            at[s + 1] = at[s] + (bounds[s + 1] - bounds[s]) ** 2
+            s += 1
+    return bounds[: s + 1], owner[:s], at[: s + 1]
+
+
+@kernel
+def _block(of, at, s):
+    """Matrix s of a flat array of square ones."""
+    size = int(np.sqrt(at[s + 1] - at[s]) + 0.5)
+    return of[at[s] : at[s + 1]].reshape(size, size)
+
+
+@kernel
+def _curvatures(model):
+    """H of Model, filled in."""
+    for s in range(model.owner.size):
+        k, begin, end = model.owner[s], model.bounds[s], model.bounds[s + 1]
+        size = model.start[k + 1] - model.start[k]
+        block = _block(model.H, model.at, s)
+        block[:] = 0.0
+        q = np.empty(size)
+        total = 0.0
+        for r in range(size):
+            q[r] = model.c[model.start[k] + r] * (1.0 - model.p[model.start[k] + r])
+            total += q[r]
+        # The columns as lists by document: those of r from pointer[r] to pointer[r+1].
+        pointer = np.zeros(size + 2, np.int64)
+        for e in range(model.ends[begin], model.ends[end]):
+            pointer[model.row[e] + 2] += 1
+        for r in range(size):
+            pointer[r + 2] += pointer[r + 1]
+        column, value = np.empty(pointer[size + 1], np.int32), np.empty(pointer[size + 1])
+        cross = np.zeros(end - begin)
+        for a in range(begin, end):
+            for e in range(model.ends[a], model.ends[a + 1]):
+                r = model.row[e]
+                column[pointer[r + 1]], value[pointer[r + 1]] = a - begin, model.x[e]
+                pointer[r + 1] += 1
+                cross[a - begin] += q[r] * model.x[e]
+        for r in range(size):
+            for e in range(pointer[r], pointer[r + 1]):
+                row, scaled = block[column[e]], q[r] * value[e]
+                for f in range(pointer[r], e + 1):
+                    row[column[f]] += scaled * value[f]  # columns rise within a document: the lower triangle
+        for a in range(end - begin):
+            o = model.offset[begin + a]
+            for b in range(a + 1):
+                other = model.offset[begin + b]
+                block[a, b] += o * cross[b] + other * cross[a] + o * other * total
+                block[b, a] = block[a, b]
+            block[a, a] += model.own[begin + a]
+
+
+@kernel
+def _spread(model, k, begin, end, step, out):
+    """out_r = Σ_a (x_ra + o_a) step_a over the pairs a = begin … end of class k; `step` counts from `begin`."""
+    common = 0.0
+    for a in range(begin, end):
+        common += model.offset[a] * step[a - begin]
+    for r in range(model.start[k], model.start[k + 1]):
+        out[r] = common
+    for a in range(begin, end):
+        by = step[a - begin]
+        if by != 0.0:
+            for e in range(model.ends[a], model.ends[a + 1]):
+                out[model.start[k] + model.row[e]] += model.x[e] * by
+
+
+def _collect(model, k, begin, end, T, out):
+    """out_a = Σ_r (x_ra + o_a) T_r over the documents of class k, for the pairs a = begin … end."""
+    total = 0.0
+    for r in range(model.start[k], model.start[k + 1]):
+        total += T[r]
+    for a in range(begin, end):
+        value = model.offset[a] * total
+        for e in range(model.ends[a], model.ends[a + 1]):
+            value += model.x[e] * T[model.start[k] + model.row[e]]
+        out[a - begin] = value
+
+
+_collect = kernel(_collect, fastmath=REASSOCIATING)
+
+
+@kernel
+def _bend(model, S, mean, T):
+    """T_ik = c_i p_ik (S_ik - mean_i), mean_i = Σ_l p_il S_il. Returns Σ_ik S_ik T_ik."""
+    mean[:] = 0.0
+    for r in range(S.size):
+        mean[model.document[r]] += model.p[r] * S[r]
+    total = 0.0
+    for r in range(S.size):
+        T[r] = model.c[r] * (S[r] - mean[model.document[r]])
+        total += S[r] * T[r]
+    return total
+
+
+@kernel
+def _through(model, step, S, mean, T, out):
+    """S = the scores' change by `step`, out = the Hessian of the loss times `step`. Returns step·out."""
+    for k in range(model.first.size - 1):
+        begin, end = model.first[k], model.first[k + 1]
+        _spread(model, k, begin, end, step[begin:end], S)
+    total = _bend(model, S, mean, T)
+    for k in range(model.first.size - 1):
+        begin, end = model.first[k], model.first[k + 1]
+        _collect(model, k, begin, end, T, out[begin:end])
+    for a in range(step.size):
+        out[a] += model.own[a] * step[a]
+        total += model.own[a] * step[a] * step[a]
+    return total
+
+
+@kernel
+def _descend(H, G, begin, prior, unit, b):
+    """Coordinate descent on the pairs of one block, from `begin` on; keeps their slopes G.
+
+    Returns the largest violation in the first sweep, relative to the penalty's slope.
     """
-    n = weight.size
-    q, r, moved_by = np.empty(n), np.empty(n), np.empty(n)
-    worst = 0.0
-    for k in range(first.size - 1):
-        if first[k] == first[k + 1]:
-            continue
-        total_q = total_r = common = 0.0
-        for i in range(n):
-            pull = weight[i] * proba[k, i]
-            q[i] = pull * (1.0 - proba[k, i])
-            r[i] = pull * (S[k, i] - mean[i])
-            moved_by[i] = 0.0
-            total_q += q[i]
-            total_r += r[i]
-        changed = False
-        for sweep in range(sweeps):
-            for a in range(first[k], first[k + 1]):
-                j = feature[a]
-                g = gradient[a] + own[a] * (b[a] - old[a]) + common * cross[a] + offset[j] * total_r
-                for e in range(ends[j], ends[j + 1]):
-                    g += data[e] * r[indices[e]]
-                v = violation(b[a], g, mode[a], l1[a], l2[a], lower[a], upper[a])
-                if v == 0.0:
-                    continue
-                if sweep == 0:
-                    slope = l1[a] + l2[a] * abs(b[a] - mode[a])
-                    worst = max(worst, v / (slope if slope > 0.0 else unit))
-                h = max(diagonal[a] + own[a], 1e-12 * (l1[a] + 1e-300))
-                best = argmin(b[a], g, h, mode[a], l1[a], l2[a], lower[a], upper[a])
-                step = best - b[a]
-                if step == 0.0:
-                    continue
+    first = worst = 0.0
+    for sweep in range(DESCENTS):
+        worst = 0.0
+        for c in range(G.size):
+            a = begin + c
+            mode, l1, l2, lower, upper = prior.mode[a], prior.l1[a], prior.l2[a], prior.lower[a], prior.upper[a]
+            v = violation(b[a], G[c], mode, l1, l2, lower, upper)
+            if v == 0.0:
+                continue
+            slope = l1 + l2 * abs(b[a] - mode)
+            worst = max(worst, v / (slope if slope > 0.0 else unit))
+            best = argmin(b[a], G[c], max(H[c, c], 1e-12 * (l1 + 1e-300)), mode, l1, l2, lower, upper)
+            step = best - b[a]
+            if step != 0.0:
                 b[a] = best
-                changed = True
-                total_r += step * (cross[a] + offset[j] * total_q)
-                common += offset[j] * step
-                for e in range(ends[j], ends[j + 1]):
-                    i = indices[e]
-                    moved_by[i] += step * data[e]
-                    r[i] += q[i] * step * data[e]
-        if changed:
-            for i in range(n):
-                shift = moved_by[i] + common
-                S[k, i] += shift
-                mean[i] += proba[k, i] * shift
+                row = H[c]
+                for other in range(G.size):
+                    G[other] += step * row[other]
+        if sweep == 0:
+            first = worst
+        if worst <= 0.1 * first:
+            break
+    return first
+
+
+@kernel
+def _sweep(model, prior, unit, old, b, S, mean):
+    """Descent block after block; keeps S and mean_i = Σ_l p_il S_il. Returns the largest relative violation met."""
+    T = np.empty(S.size)
+    worst = 0.0
+    for s in range(model.owner.size):
+        k, begin, end = model.owner[s], model.bounds[s], model.bounds[s + 1]
+        for r in range(model.start[k], model.start[k + 1]):
+            T[r] = model.c[r] * (S[r] - mean[model.document[r]])
+        G, step = np.empty(end - begin), np.empty(end - begin)
+        _collect(model, k, begin, end, T, G)
+        for a in range(begin, end):
+            G[a - begin] += model.gradient[a] + model.own[a] * (b[a] - old[a])
+            step[a - begin] = -b[a]
+        met = _descend(_block(model.H, model.at, s), G, begin, prior, unit, b)
+        worst = max(worst, met)
+        if met > 0.0:
+            for a in range(begin, end):
+                step[a - begin] += b[a]
+            _spread(model, k, begin, end, step, T)
+            for r in range(model.start[k], model.start[k + 1]):
+                S[r] += T[r]
+                mean[model.document[r]] += model.p[r] * T[r]
     return worst
 
 
 @kernel
-def _recentre(first, feature, mode, l1, l2, lower, upper, b, place):
+def _recentre(first, feature, prior, b):
     """A constant added to a feature's weight in all classes changes no probability: take the least penalty.
 
-    The least is where some class comes to its mode, or, without l1, at the mean. Without this the linear system of
-    `_free_step` has no solution. `place` (K, d+1) is scratch, -1 all over, and left so.
+    The least of Σ_k l1|b_k + shift - m_k| is where some class comes to its mode. Without this the linear system of
+    `_free_step` has no solution.
     """
     K = first.size - 1
-    for k in range(K):
-        for a in range(first[k], first[k + 1]):
-            place[k, feature[a]] = a
-    for a in range(first[0], first[1]):
-        j = feature[a]
-        full = True
-        for k in range(K):
-            c = place[k, j]
-            full = full and c >= 0 and l1[c] > 0.0 and l2[c] == 0.0 and lower[c] == -np.inf and upper[c] == np.inf
-        if not full:
+    seen = np.zeros(np.max(feature) + 1, np.int64)
+    for a in range(feature.size):
+        if prior.l1[a] > 0.0 and prior.l2[a] == 0.0 and prior.lower[a] == -np.inf and prior.upper[a] == np.inf:
+            seen[feature[a]] += 1
+    pairs = np.empty(K, np.int64)
+    for first_pair in range(first[1]):
+        j = feature[first_pair]
+        if seen[j] < K:
             continue
+        for k in range(K):
+            pairs[k] = first[k] + np.searchsorted(feature[first[k] : first[k + 1]], j)
         best, least = 0.0, np.inf
         for k in range(-1, K):
-            shift = 0.0 if k < 0 else mode[place[k, j]] - b[place[k, j]]
+            shift = 0.0 if k < 0 else prior.mode[pairs[k]] - b[pairs[k]]
             total = 0.0
-            for other in range(K):
-                c = place[other, j]
-                total += l1[c] * abs(b[c] + shift - mode[c])
+            for a in pairs:
+                total += prior.l1[a] * abs(b[a] + shift - prior.mode[a])
             if total < least:
                 best, least = shift, total
-        for k in range(K):
-            c = place[k, j]
-            b[c] = mode[c] if best == mode[c] - b[c] else b[c] + best
-    for k in range(K):
-        for a in range(first[k], first[k + 1]):
-            place[k, feature[a]] = -1
+        for a in pairs:
+            b[a] = prior.mode[a] if best == prior.mode[a] - b[a] else b[a] + best
 
 
 @kernel
-def _free_step(
-    ends,
-    indices,
-    data,
-    offset,
-    first,
-    feature,
-    proba,
-    weight,
-    gradient,
-    own,
-    diagonal,
-    mode,
-    l1,
-    l2,
-    lower,
-    upper,
-    precision,
-    most,
-    b,
-    old,
-    S,
-    mean,
-):
-    """With signs fixed the model is a linear system in the free pairs: conjugate gradients towards its solution.
+def _factor(model, prior, live):
+    """Cholesky factors of the blocks, rows and columns of pairs that are not live those of the unit matrix."""
+    A = np.zeros(model.H.size)
+    for s in range(model.owner.size):
+        begin = model.bounds[s]
+        block, factor = _block(model.H, model.at, s), _block(A, model.at, s)
+        for a in range(model.bounds[s + 1] - begin):
+            factor[a, a] = 1.0
+            if live[begin + a]:
+                for b in range(a):
+                    factor[a, b] = block[a, b] if live[begin + b] else 0.0
+                factor[a, a] = block[a, a] * (1.0 + RIDGE) + prior.l2[begin + a]
+        cholesky(factor, model.bounds[s + 1] - begin)
+    return A
 
-    A pair on the way through its mode or a bound stops there; where the model does not fall that way, half the
-    way is tried, and so on.
-    """
-    K = first.size - 1
-    is_free = np.zeros(feature.size, np.bool_)
-    f_first = np.zeros(K + 1, np.int64)
-    for k in range(K):
-        for a in range(first[k], first[k + 1]):
-            is_free[a] = (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]
-            f_first[k + 1] += is_free[a]
-        f_first[k + 1] += f_first[k]
-    free = np.flatnonzero(is_free)
-    f_feature = feature[free]
-    m = free.size
-    T, V = np.empty_like(S), np.empty_like(S)
-    scratch = np.empty(mean.size)
-    slope, z, Hp, x = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
-    residual, inverse, curve = np.empty(m), np.empty(m), np.empty(m)
-    _bend(proba, weight, S, scratch, T)
-    collect(ends, indices, data, offset, f_first, f_feature, T, slope)
-    for f in range(m):
-        a = free[f]
-        slope[f] += gradient[a] + own[a] * (b[a] - old[a])
-        away = b[a] - mode[a]
-        residual[f] = -(slope[f] + (l1[a] if away > 0.0 else -l1[a]) + l2[a] * away)
-        curve[f] = own[a] + l2[a]
-        inverse[f] = 1.0 / max(diagonal[a] + curve[f], 1e-300)
-        z[f] = inverse[f] * residual[f]
-    rho = float(np.sum(z * residual))
-    p = z.copy()
-    target = precision * precision * rho
-    iterations = 0
-    while iterations < most and rho > target:
-        iterations += 1
-        spread_step(ends, indices, data, offset, f_first, f_feature, p, V)
-        _bend(proba, weight, V, scratch, T)
-        collect(ends, indices, data, offset, f_first, f_feature, T, Hp)
-        product = 0.0
-        for f in range(m):
-            Hp[f] += curve[f] * p[f]
-            product += p[f] * Hp[f]
+
+@kernel
+def _precondition(model, A, residual, live, z):
+    """z = residual through the factors, 0 where not live. Returns z·residual."""
+    z[:] = residual
+    for s in range(model.owner.size):
+        begin, end = model.bounds[s], model.bounds[s + 1]
+        substitute(_block(A, model.at, s), z[begin:end], end - begin)
+    total = 0.0
+    for a in range(z.size):
+        z[a] = z[a] if live[a] else 0.0
+        total += z[a] * residual[a]
+    return total
+
+
+@kernel
+def _conjugate_gradients(model, prior, A, live, residual, goal, most, V, mean, T, x):
+    """x = (H + l2)⁻¹ residual over the live pairs, to a preconditioned norm of √goal."""
+    z, p, Hp = np.empty(x.size), np.zeros(x.size), np.empty(x.size)
+    x[:] = 0.0
+    rho = _precondition(model, A, residual, live, z)
+    ratio = 0.0
+    for _ in range(most):
+        if rho <= goal:
+            break
+        for a in range(x.size):
+            p[a] = z[a] + ratio * p[a]
+        product = _through(model, p, V, mean, T, Hp)
+        for a in range(x.size):
+            product += prior.l2[a] * p[a] * p[a]
         if product <= 0.0:
             break
-        alpha = rho / product
-        crossing = 0
-        for f in range(m):
-            x[f] += alpha * p[f]
-            residual[f] -= alpha * Hp[f]
-            away = b[free[f]] - mode[free[f]]
-            crossing += (away + x[f]) * away < 0.0
-        if crossing > CROSSING * m:
-            break
-        fresh = 0.0
-        for f in range(m):
-            z[f] = inverse[f] * residual[f]
-            fresh += z[f] * residual[f]
-        for f in range(m):
-            p[f] = z[f] + (fresh / rho) * p[f]
+        for a in range(x.size):
+            x[a] += rho / product * p[a]
+            residual[a] -= rho / product * (Hp[a] + prior.l2[a] * p[a]) if live[a] else 0.0
+        fresh = _precondition(model, A, residual, live, z)
+        ratio = fresh / rho
         rho = fresh
-    step = np.empty(m)
+
+
+@kernel
+def _shorten(prior, live, b, step, x):
+    """Go less far than x where more than a share of the live pairs would come through their mode on the way."""
+    reached = np.empty(b.size)
+    crossing = free = 0
+    for a in range(b.size):
+        if live[a]:
+            free += 1
+            away = b[a] + step[a] - prior.mode[a]
+            if prior.l1[a] > 0.0 and (away + x[a]) * away < 0.0:
+                reached[crossing] = -away / x[a]
+                crossing += 1
+    most = int(CROSSING * free) + 1
+    if crossing > most:
+        t = np.sort(reached[:crossing])[most]
+        for a in range(b.size):
+            x[a] *= t
+
+
+@kernel
+def _free_step(model, prior, precision, most, old, b, S, mean):
+    """With signs fixed the model is a linear system in the free pairs: go to its solution.
+
+    Pairs on the way through their mode or a bound stop there, and the others' system is solved again. If the model
+    does not fall all the way to where this ends, part of the way is gone.
+    """
+    m = b.size
+    live = np.empty(m, np.bool_)
+    for a in range(m):
+        live[a] = (b[a] != prior.mode[a] or prior.l1[a] == 0.0) and prior.lower[a] < b[a] < prior.upper[a]
+    A = _factor(model, prior, live)
+    V, T, scratch = np.empty(S.size), np.empty(S.size), np.empty(mean.size)
+    begin, slope, residual = np.empty(m), np.empty(m), np.empty(m)
+    x, step, Hx = np.zeros(m), np.empty(m), np.empty(m)
+    for a in range(m):
+        step[a] = b[a] - old[a]
+    _through(model, step, V, scratch, T, begin)
+    for a in range(m):
+        begin[a] += model.gradient[a]
+        slope[a], step[a] = begin[a], 0.0
+    goal = -1.0
+    for _ in range(SOLVES):
+        for a in range(m):
+            pull = prior.l1[a] if b[a] > prior.mode[a] else -prior.l1[a]
+            here = b[a] + step[a]
+            residual[a] = -(slope[a] + pull + prior.l2[a] * (here - prior.mode[a])) if live[a] else 0.0
+        if goal < 0.0:
+            goal = precision * precision * _precondition(model, A, residual, live, x)
+        _conjugate_gradients(model, prior, A, live, residual, goal, most, V, scratch, T, x)
+        _shorten(prior, live, b, step, x)
+        stopped = False
+        for a in range(m):
+            if live[a]:
+                stop = b[a] + step[a] + x[a]
+                if prior.l1[a] > 0.0 and (stop - prior.mode[a]) * (b[a] - prior.mode[a]) <= 0.0:
+                    stop = prior.mode[a]
+                    live[a] = False
+                if not prior.lower[a] < stop < prior.upper[a]:
+                    stop = min(max(stop, prior.lower[a]), prior.upper[a])
+                    live[a] = False
+                stopped = stopped or not live[a]
+                step[a] = stop - b[a]
+        curved = _through(model, step, V, scratch, T, Hx)
+        for a in range(m):
+            slope[a] = begin[a] + Hx[a]
+        if not stopped:
+            break
     t = 1.0
-    for _ in range(6):
-        fall = 0.0
-        for f in range(m):
-            a = free[f]
-            stop = b[a] + t * x[f]
-            if l1[a] > 0.0 and (stop - mode[a]) * (b[a] - mode[a]) <= 0.0:
-                stop = mode[a]
-            stop = min(max(stop, lower[a]), upper[a])
-            step[f] = stop - b[a]
-            fall += step[f] * (slope[f] + 0.5 * own[a] * step[f])
-            fall += penalty_at(stop, mode[a], l1[a], l2[a]) - penalty_at(b[a], mode[a], l1[a], l2[a])
-        spread_step(ends, indices, data, offset, f_first, f_feature, step, V)
-        _bend(proba, weight, V, scratch, T)
-        fall += 0.5 * np.sum(V * T)
-        if fall < 0.0:
-            for f in range(m):
-                a = free[f]
-                b[a] = mode[a] if step[f] == mode[a] - b[a] else b[a] + step[f]
-            S += V
-            mean += scratch
+    while t > 0.1:
+        change = 0.5 * t * t * curved
+        for a in range(m):
+            if step[a] != 0.0:
+                there = b[a] + t * step[a]
+                change += t * step[a] * begin[a] + penalty_at(there, prior.mode[a], prior.l1[a], prior.l2[a])
+                change -= penalty_at(b[a], prior.mode[a], prior.l1[a], prior.l2[a])
+        if change < 0.0:
             break
         t *= 0.5
+    if t > 0.1:
+        for a in range(m):
+            b[a] = prior.mode[a] if t * step[a] == prior.mode[a] - b[a] else b[a] + t * step[a]
+        for r in range(S.size):
+            S[r] += t * V[r]
+        for i in range(mean.size):
+            mean[i] += t * scratch[i]
 
 
 @kernel
-def _local(ends, indices, data, first, feature, proba, weight, spare):
-    """The working set's problem on the documents that bend the loss: all but a `spare` share of the curvature.
+def solve(X, first, feature, proba, weight, gradient, prior, unit, precision, turns, b):
+    """Solve the model to violations of at most `precision` × the penalty's slope (`unit` where it has none).
 
-    Where the data can be separated most documents end far from every boundary and curve next to nothing. Returns
-    X by columns of the features in the set, the features renumbered, probabilities and weights of the documents
-    kept, and `own`: Σ_i q_i x_ij² of each pair over the others, which is all that is left of them.
+    b comes in as β. Conjugate gradients follow the pairs that are free; descent finds who else is. Returns the change
+    p_ik (S_ik - Σ_l p_il S_il) of the probabilities which the model predicts.
     """
-    K, n = proba.shape
-    bends = np.empty(n)
-    square = np.zeros(n)
-    for k in range(K):
-        for i in range(n):
-            square[i] += proba[k, i] * proba[k, i]
-    for i in range(n):
-        bends[i] = weight[i] * max(1.0 - square[i], 0.0)
-    cut = few(bends, spare)
-    number = np.full(n, -1, np.int32)
-    count = 0
-    for i in range(n):
-        if bends[i] >= cut and bends[i] > 0.0:
-            number[i] = count
-            count += 1
-    l_proba, l_weight = np.empty((K, count)), np.empty(count)
-    for i in range(n):
-        if number[i] >= 0:
-            l_weight[number[i]] = weight[i]
-            for k in range(K):
-                l_proba[k, number[i]] = proba[k, i]
-    place = np.full(ends.size - 1, -1, np.int32)
-    l_ends = np.zeros(min(feature.size, ends.size - 1) + 1, np.int64)
-    columns = np.empty(l_ends.size - 1, np.int32)
-    used = 0
-    for a in range(feature.size):
-        j = feature[a]
-        if place[j] < 0:
-            place[j] = used
-            columns[used] = j
-            inside = 0
-            for e in range(ends[j], ends[j + 1]):
-                inside += number[indices[e]] >= 0
-            l_ends[used + 1] = l_ends[used] + inside
-            used += 1
-    l_indices, l_data = np.empty(l_ends[used], np.int32), np.empty(l_ends[used])
-    at = 0
-    for c in range(used):
-        for e in range(ends[columns[c]], ends[columns[c] + 1]):
-            i = number[indices[e]]
-            if i >= 0:
-                l_indices[at], l_data[at] = i, data[e]
-                at += 1
-    l_feature = np.empty(feature.size, np.int32)
-    own = np.zeros(feature.size)
-    for k in range(K):
-        for a in range(first[k], first[k + 1]):
-            j = feature[a]
-            l_feature[a] = place[j]
-            if l_ends[place[j] + 1] - l_ends[place[j]] < ends[j + 1] - ends[j]:
-                for e in range(ends[j], ends[j + 1]):
-                    i = indices[e]
-                    if number[i] < 0:
-                        own[a] += weight[i] * proba[k, i] * (1.0 - proba[k, i]) * data[e] * data[e]
-    return l_ends, l_indices, l_data, columns[:used], l_feature, l_proba, l_weight, own
-
-
-@kernel
-def solve(
-    ends,
-    indices,
-    data,
-    offset,
-    first,
-    feature,
-    proba,
-    weight,
-    gradient,
-    mode,
-    l1,
-    l2,
-    lower,
-    upper,
-    unit,
-    precision,
-    old,
-    b,
-    place,
-):
-    """min_b of the quadratic model with its penalty; b comes in as β.
-
-    Coordinate descent finds who is free; conjugate gradients then do what descent would take long for.
-    """
-    ends, indices, data, columns, local, proba, weight, own = _local(
-        ends, indices, data, first, feature, proba, weight, min(0.05 * precision, 0.005)
+    start, document, p, c = _kept(proba, weight, min(0.05 * precision, 0.005))
+    ends, row, x, offset, own = _columns(X, first, feature, proba, weight, start, document)
+    bounds, owner, at = _blocks(first)
+    model = Model(
+        first, start, document, p, c, ends, row, x, offset, gradient, own, bounds, owner, np.empty(at[-1]), at
     )
-    offset = offset[columns]
-    cross, diagonal = np.empty(b.size), np.empty(b.size)
-    _curvatures(ends, indices, data, offset, first, local, proba, weight, cross, diagonal)
-    mean = np.zeros(weight.size)
-    S = np.zeros(proba.shape)
-    sweeps = 0
-    most = 20
-    worst = 0.0
-    while sweeps < 60:
-        worst = _sweep(
-            ends, indices, data, offset, first, local, proba, weight, gradient, own, cross, diagonal,
-            mode, l1, l2, lower, upper, unit, 2, old, b, S, mean,
-        )  # fmt: skip
-        sweeps += 1
-        if worst <= precision or (precision > 0.05 and sweeps >= 6):
+    _curvatures(model)
+    old = b.copy()
+    S, mean = np.zeros(p.size), np.zeros(weight.size)
+    for turn in range(turns):
+        _recentre(first, feature, prior, b)
+        _free_step(model, prior, 0.1 * precision, ITERATIONS + 10 * turn, old, b, S, mean)
+        worst = 0.0
+        for _ in range(SWEEPS):
+            worst = _sweep(model, prior, unit, old, b, S, mean)
+            if worst <= precision:
+                break
+        if worst <= precision:
             break
-        if sweeps >= 3:
-            _recentre(first, feature, mode, l1, l2, lower, upper, b, place)
-            _free_step(
-                ends, indices, data, offset, first, local, proba, weight, gradient, own, diagonal,
-                mode, l1, l2, lower, upper, 0.1 * precision, most, b, old, S, mean,
-            )  # fmt: skip
-            most = min(200, most + 10)
+    change = np.zeros(proba.shape)
+    for k in range(first.size - 1):
+        for r in range(start[k], start[k + 1]):
+            change[k, document[r]] = p[r] * (S[r] - mean[document[r]])
+    return change
