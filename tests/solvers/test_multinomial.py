@@ -86,6 +86,45 @@ def test_priors_of_every_kind_at_once(seed: int) -> None:
     assert np.all((found.weights >= prior.lower) & (found.weights <= prior.upper))
 
 
+def subgradient_distances(
+    X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, weights: np.ndarray
+) -> np.ndarray:
+    """How far 0 is from the subdifferential, coordinate by coordinate, from the definitions alone."""
+    dense = np.column_stack([X.toarray(), np.ones(len(y))])
+    scores = dense @ weights.T
+    proba = np.exp(scores - log_sum_exp(scores)[:, None])
+    slope = ((proba - np.eye(len(weights))[y]) * c[:, None]).T @ dense + prior.l2 * (weights - prior.mode)
+    low = slope + np.where(weights > prior.mode, prior.l1, -prior.l1)
+    high = slope + np.where(weights < prior.mode, -prior.l1, prior.l1)
+    low = np.where(weights <= prior.lower, -np.inf, low)  # at a bound any multiplier that holds it there
+    high = np.where(weights >= prior.upper, np.inf, high)
+    return np.maximum(np.maximum(low, -high), 0.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds)
+def test_optimality_with_modes_signs_infinite_and_tiny_variances(seed: int) -> None:
+    """In plain NumPy; a coefficient of tiny variance is its mode, one of infinite variance has no slope."""
+    X, y, c, classes = random_problem(seed)
+    rng = np.random.default_rng(seed + 2)
+    y[:classes], c = np.arange(classes)[: len(y)], c + 0.5
+    shape = (classes, X.shape[1] + 1)
+    mode = np.where(rng.random(shape) < 0.3, rng.normal(size=shape), 0.0)
+    side = rng.integers(-1, 2, size=shape)
+    l1 = 10.0 ** rng.uniform(-1, 1, size=shape)
+    flat = np.zeros(shape, dtype=bool)
+    flat[0, -1] = seed % 2 == 0
+    tiny = (rng.random(shape) < 0.1) & ~flat
+    l1[tiny], l1[flat], side[flat] = 1e9, 0.0, 0
+    prior = PriorArrays(mode, l1, np.zeros(shape), np.where(side > 0, mode, -np.inf), np.where(side < 0, mode, np.inf))
+    found = fit(X, y, c, prior, merge=False)
+    assert found.converged
+    np.testing.assert_array_equal(found.weights[tiny], mode[tiny])
+    assert np.all((found.weights >= prior.lower) & (found.weights <= prior.upper))
+    distance = subgradient_distances(X, y, c, prior, found.weights)
+    assert np.all(distance <= 0.01 * np.maximum(l1, 0.1))
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds)
 def test_infinite_variance(seed: int) -> None:
