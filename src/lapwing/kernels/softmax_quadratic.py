@@ -101,16 +101,21 @@ def _columns(X, first, feature, proba, weight, start, document):
         place[:] = -1
         for r in range(start[k], start[k + 1]):
             place[document[r]] = r - start[k]
+        left = 0.0  # Σ_i q_i of the documents left out
+        for i in range(n):
+            if place[i] < 0:
+                left += weight[i] * proba[k, i] * (1.0 - proba[k, i])
         for a in range(first[k], first[k + 1]):
             j = feature[a]
-            offset[a] = X.offset[j]
+            o = offset[a] = X.offset[j]
+            own[a] = o * o * left
             for e in range(X.ends[j], X.ends[j + 1]):
                 i = X.indices[e]
                 if place[i] >= 0:
                     row[at], x[at] = place[i], X.data[e]
                     at += 1
                 else:
-                    own[a] += weight[i] * proba[k, i] * (1.0 - proba[k, i]) * X.data[e] * X.data[e]
+                    own[a] += weight[i] * proba[k, i] * (1.0 - proba[k, i]) * X.data[e] * (X.data[e] + 2.0 * o)
             ends[a + 1] = at
     return ends, row[:at].copy(), x[:at].copy(), offset, own
 
@@ -305,17 +310,18 @@ def _recentre(first, feature, prior, b):
     `_free_step` has no solution.
     """
     K = first.size - 1
-    seen = np.zeros(np.max(feature) + 1, np.int64)
-    for a in range(feature.size):
-        if prior.l1[a] > 0.0 and prior.l2[a] == 0.0 and prior.lower[a] == -np.inf and prior.upper[a] == np.inf:
-            seen[feature[a]] += 1
-    pairs = np.empty(K, np.int64)
-    for first_pair in range(first[1]):
-        j = feature[first_pair]
-        if seen[j] < K:
-            continue
+    pairs = first[:K].copy()  # those of one feature, in every class
+    for start in range(first[1]):
+        full = True
         for k in range(K):
-            pairs[k] = first[k] + np.searchsorted(feature[first[k] : first[k + 1]], j)
+            while pairs[k] < first[k + 1] and feature[pairs[k]] < feature[start]:
+                pairs[k] += 1
+            a = pairs[k]
+            full = full and a < first[k + 1] and feature[a] == feature[start]
+            full = full and prior.l1[a] > 0.0 and prior.l2[a] == 0.0
+            full = full and prior.lower[a] == -np.inf and prior.upper[a] == np.inf
+        if not full:
+            continue
         best, least = 0.0, np.inf
         for k in range(-1, K):
             shift = 0.0 if k < 0 else prior.mode[pairs[k]] - b[pairs[k]]
@@ -397,10 +403,14 @@ def _shorten(prior, live, b, step, x):
                 reached[crossing] = -away / x[a]
                 crossing += 1
     most = int(CROSSING * free) + 1
-    if crossing > most:
-        t = np.sort(reached[:crossing])[most]
-        for a in range(b.size):
-            x[a] *= t
+    t, beyond = 1.0, crossing
+    while beyond > most:
+        t *= 0.8
+        beyond = 0
+        for c in range(crossing):
+            beyond += reached[c] < t
+    for a in range(b.size):
+        x[a] *= t
 
 
 @kernel

@@ -133,7 +133,7 @@ def _newton(
         objective = loss + strength * penalty(prior, beta)
         slope = np.empty(len(old))
         steps.collect(X, first, feature, steps.residuals(proba, labels, weight), slope)
-        unit = objective / np.sum(np.maximum(np.abs(old - mode), 1.0))
+        unit = objective / max(float(np.sum(np.maximum(np.abs(old - mode), 1.0))), 1.0)
         bent = steps.cautious(proba, labels) if careful else proba
         b = old.copy()
         turns = 1 if precision == ROUGH else TURNS
@@ -153,7 +153,7 @@ def _newton(
                 break
             t, reached = 0.5**halvings, found
             moved = there, trial, trial_proba, trial_loss
-            if found <= objective + 0.3 * t * promise:
+            if found <= objective + 0.3 * t * promise + ROUNDING * objective:
                 break
         fell = 0.0
         accepted = reached <= objective + 0.01 * t * promise + ROUNDING * objective
@@ -162,12 +162,13 @@ def _newton(
             fell, objective = objective - reached, reached
         source = theta if accepted and not flat else proba
         loss_of.price(*X, labels, weight, source, gradient)
-        if not accepted and not careful:
-            careful = True
+        if not accepted and not (careful and precision <= 0.2 * tol):
+            careful, precision = True, 0.2 * tol
             continue
         careful = strength > 1.0 or t < 0.25
         if strength > 1.0:
-            if t >= 0.5 and fell <= LOOSE * objective:
+            precision = ROUGH
+            if not accepted or (t >= 0.5 and fell <= LOOSE * objective):
                 strength = max(1.0, RELAX * strength)
             continue
         if flat:
@@ -185,7 +186,8 @@ def _newton(
             converged = gap <= tol * objective
         if converged or not accepted:
             break
-        precision = ROUGH if t < 1.0 or fell > 0.005 * objective else max(0.2 * tol, 2.0 * fell / objective)
+        far = fell > (0.005 if t == 1.0 else tol) * objective
+        precision = ROUGH if far else max(0.2 * tol, 2.0 * fell / objective)
     loss_of.price(*X, labels, weight, proba, gradient)
     kkt, kkt_bound = loss_of.kkt_bounds(beta, gradient, *prior)
     return loss + penalty(prior, beta), gap, kkt, kkt_bound, rounds, converged, best
