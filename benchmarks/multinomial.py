@@ -1,6 +1,6 @@
 """Polytomous models on 20 Newsgroups (bydate): ours against scikit-learn's saga and lbfgs at equal suboptimality.
 
-    LAPWING_CORPORA=… python benchmarks/multinomial.py [lasso] [ridge] [accuracy] [--limit 150]
+    LAPWING_CORPORA=… python benchmarks/multinomial.py [lasso] [ridge] [accuracy] [--limit 100]
 
 lasso      norm-based Laplace variance: ours, against LogisticRegression(penalty="l1", solver="saga")
 ridge      norm-based Gaussian variance: ours, against LogisticRegression(solver="lbfgs")
@@ -40,7 +40,7 @@ from lapwing.solvers import multinomial, newton
 from lapwing.text import TextSettings, design
 
 SOLVERS: dict[str, tuple[Prior, str, int]] = {"lasso": (Laplace(), "saga", 1), "ridge": (Gaussian(), "lbfgs", 10)}
-FACTORS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the norm-based variance
+FACTORS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the norm-based variance
 
 
 class Newsgroups:
@@ -177,7 +177,7 @@ def accuracy(data: Newsgroups) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("jobs", nargs="*", choices=["lasso", "ridge", "accuracy", []], default=[])
-    parser.add_argument("--limit", type=float, default=150.0)
+    parser.add_argument("--limit", type=float, default=100.0)
     options = parser.parse_args()
     print(f"{platform.machine()}, Python {platform.python_version()}, scikit-learn {sklearn.__version__}; one thread")
     data = Newsgroups()

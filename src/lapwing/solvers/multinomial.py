@@ -1,7 +1,7 @@
 """Polytomous models: all classes in one problem, a certified FitResult out. Which kernel depends on the prior's shape.
 
-Sparse priors: Newton on a working set of (class, feature) pairs (kernels/multinomial.py). Gaussian ones: Newton with
-conjugate gradients (kernels/multinomial_ridge.py).
+Sparse priors: Newton on a working set of (class, feature) pairs (kernels/softmax_quadratic.py). Gaussian ones: Newton
+with conjugate gradients (kernels/multinomial_ridge.py).
 """
 
 from __future__ import annotations
