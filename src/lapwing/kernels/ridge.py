@@ -24,7 +24,7 @@ from lapwing.kernels.loss import bend, intercept_only, losses, slopes
 FEW = 0.1  # the most of X's entries that few documents may have, as long as the relative gap is wide:
 WIDE = 10.0
 HEAVIEST = 1e9
-BENDS = 0.3  # a document counts among the few whose curvature weighs this much of the prior, or more
+BENDS = 1.0  # a document counts among the few whose curvature weighs this much more than the prior
 SLOW = 12  # directions from few documents after which more of them are taken
 EARLY = 1e4  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
