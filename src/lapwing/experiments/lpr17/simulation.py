@@ -31,7 +31,7 @@ METHODS = ("ridge", "lasso", "ml", "svm")
 # The paper has two rules for the variance, norm-based and cross-validated, says that it took "particular values"
 # instead, and not which. "best" is what no rule can better: the least error, with the truth in view.
 RULES = ("norm", "cv", "best", "fixed")
-FIXED = {"ridge": 10**-1.5, "lasso": 2.0 / 10**0.75}  # λ = 10^(3/8)
+FIXED = {"ridge": 10**-1.5, "lasso": 0.2}
 VARIANCES = tuple(10.0 ** (k / 2) for k in range(-4, 7))  # to find the best among
 
 
