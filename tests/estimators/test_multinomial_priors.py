@@ -84,9 +84,13 @@ def gradient(X: np.ndarray, y: np.ndarray, c: np.ndarray, beta: np.ndarray) -> n
 
 
 def assert_optimal(
-    X: np.ndarray, y: np.ndarray, c: np.ndarray, prior: dict[str, np.ndarray], beta: np.ndarray, tol: float
-) -> None:
-    """0 in the subdifferential at every coefficient, to `tol`; bounds kept to the bit."""
+    X: np.ndarray, y: np.ndarray, c: np.ndarray, prior: dict[str, np.ndarray], beta: np.ndarray, tol: float,
+    gap: float = 0.0,
+) -> None:  # fmt: skip
+    """0 in the subdifferential at every coefficient, to `tol`; bounds kept to the bit.
+
+    A gap bounds the miss of a coordinate by v²/2l2 only: where the prior is tightest, that is no bound.
+    """
     mode, l1, l2 = prior["mode"], prior["l1"], prior["l2"]
     lower, upper = prior["lower"], prior["upper"]
     assert np.all((lower <= beta) & (beta <= upper))
@@ -95,6 +99,7 @@ def assert_optimal(
     with np.errstate(over="ignore"):
         slope = gradient(X, y, c, beta) + np.where(closed, 0.0, l2 * (beta - mode))
         room = tol + np.where(closed, 0.0, (l2 + l1) * np.spacing(np.abs(beta)))  # what one float64 more would change
+        room += np.where(closed, 0.0, np.sqrt(2.0 * l2 * gap))
     right = slope + np.where(beta >= mode, l1, -l1)  # the derivative to the right, and to the left
     left = slope + np.where(beta > mode, l1, -l1)
     assert np.all((beta == upper) | (right >= -room)), right.min()
@@ -126,7 +131,7 @@ def test_the_optimality_conditions(shape: Prior, seed: int, free: bool, with_ref
     model = fitted(X, y, c, PriorTable(rows, shape), variance=v, reference_class=reference, tol=tol)
     beta = coefficients(model)
     assert model.converged_.all()
-    assert_optimal(X, y, c, prior, beta, 1e-3)
+    assert_optimal(X, y, c, prior, beta, 1e-3, tol * float(np.max(model.objective_)))
     assert np.isnan(model.dual_gap_).all() == flat.any()
     tight = (prior["l1"] > 1e5) | (prior["l2"] > 1e11)
     np.testing.assert_allclose(beta[tight], prior["mode"][tight], atol=1e-8)
@@ -134,7 +139,6 @@ def test_the_optimality_conditions(shape: Prior, seed: int, free: bool, with_ref
         assert not beta[reference].any()
 
 
-@pytest.mark.xfail(reason="variances of 1e-30 beside infinite ones stall before a tolerance of 1e-7", strict=False)
 @pytest.mark.filterwarnings("ignore::lapwing.errors.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [23, 105, 213])
 def test_the_tightest_beside_the_freest(seed: int) -> None:

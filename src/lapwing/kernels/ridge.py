@@ -125,19 +125,22 @@ def _squares(indptr, indices, data, weight, out):
 
 @kernel
 def _few(indptr, weight, curvature, reach, cut, documents):
-    """The documents that bend: their number, and that of their entries.
+    """The documents that bend: their number, that of their entries, and their share of all entries, by weight.
 
     -1 where one bends by so much that Woodbury's difference would be lost to rounding.
     """
     count = entries = 0
+    share = whole = 0.0
     for i in range(weight.size):
+        whole += weight[i] * (indptr[i + 1] - indptr[i])
         if curvature[i] * reach[i] > HEAVIEST * weight[i]:
-            return -1, 0
+            return -1, 0, 1.0
         if curvature[i] * reach[i] > cut * weight[i]:
             documents[count] = i
             count += 1
             entries += indptr[i + 1] - indptr[i]
-    return count, entries
+            share += weight[i] * (indptr[i + 1] - indptr[i])
+    return count, entries, share / whole
 
 
 @kernel
@@ -184,7 +187,8 @@ def _from_few(
     uu += 1.0
 
     column, value, start = np.empty(entries, np.int32), np.empty(entries), np.zeros(m + 1, np.int64)
-    right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)  # V N h, diagonal of I + V N Vᵀ, V u
+    # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
+    right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
     k = 0
     for a in range(m):
         i = few[a]
@@ -198,7 +202,7 @@ def _from_few(
             vv += value[k] * value[k]
             k += 1
         start[a + 1] = k
-        right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + vv - vu * vu / uu, vu
+        right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + (vv - vu * vu / uu) / weight[i], vu
 
     z, residual, image = np.zeros(m), right.copy(), np.empty(m)
     direction = residual / diagonal
@@ -416,8 +420,8 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                 if not centred:
                     if refined[lane] >= SLOW:
                         cut[lane] *= 0.3  # the others do bend
-                    count, entries = _few(indptr, weights[c], curvature, reach[which[c]], cut[lane], documents)
-                    if count >= 0 and (relative < WIDE or entries <= FEW * indptr[n]):
+                    count, entries, share = _few(indptr, weights[c], curvature, reach[which[c]], cut[lane], documents)
+                    if count >= 0 and (relative < WIDE or share <= FEW):
                         _from_few(
                             indptr, indices, data, weights[c], curvature, sums[lane], squares[lane], penalty, gradient,
                             documents[:count], entries, 0.3 if relative > 1.0 else 0.1, zeros, along_beta,
