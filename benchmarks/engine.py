@@ -246,6 +246,8 @@ def cross_validation(data: ModApte, every: int, tol: float) -> None:
             total = 0.0
             for run in range(plan.runs):
                 inside = fold != run
+                if len(np.unique(data.Y[k][inside])) < 2:
+                    continue  # which liblinear refuses
                 w = liblinear(data.X[inside], data.Y[k][inside], prior, v, tol)
                 margin = data.Y[k][~inside] * (data.X[~inside] @ w[:-1] + w[-1])
                 total -= np.logaddexp(0.0, -margin).sum()
