@@ -26,8 +26,7 @@ DAMAGE = (
     tarfile.TarError,
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
-    NotImplementedError,
-    RuntimeError,
+    RuntimeError,  # and with it what a method of compression not known here raises
     struct.error,
     ValueError,
     OverflowError,
