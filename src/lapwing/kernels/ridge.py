@@ -10,7 +10,9 @@ lane, whatever each is at; a lane whose category is done takes the next one. A l
 the others: alone or in company, the answer is the same to the bit.
 
 At first every document bends the loss, and directions may be rough. Later few do: all others are far from the
-boundary. Then the direction is had from those few alone (`_from_few`), without a pass.
+boundary. Then the direction is had from those few alone (`_from_few`), without a pass. After every step the constant
+feature is brought to its optimum (`_level`): a step leaves it too far off, and with a weak prior it alone would make
+nearly all of the duality gap.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ from lapwing.kernels._lanes import LANES, gather, scatter
 from lapwing.kernels.loss import bend, intercept_only, losses, slopes
 
 FEW = 0.1  # the most of X's entries that few documents may have, as long as the relative gap is wide:
-WIDE = 10.0
+WIDE = 3.0
 HEAVIEST = 1e9
 BENDS = 1.0  # a document counts among the few whose curvature weighs this much more than the prior
 SLOW = 12  # directions from few documents after which more of them are taken
-EARLY = 1e4  # relative gap above which a direction may be rough
+EARLY = 1e3  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
-IDLE, GRADIENT, STEP, DIRECTION = 0, 1, 2, 3  # what a lane is at
+IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = range(6)  # what a lane is at
 
 
 @kernel
@@ -67,6 +69,33 @@ def _lanes(rows):
 
 
 @kernel
+def _those(at, what, room):
+    """The lanes that are at `what`."""
+    count = 0
+    for lane in range(at.size):
+        if at[lane] == what:
+            room[count] = lane
+            count += 1
+    return room[:count]
+
+
+@kernel
+def _apart(lanes, together, rows):
+    """rows[lane] = together[:, lane]: all at once, for a cache line holds every lane."""
+    for k in range(together.shape[0]):
+        for lane in lanes:
+            rows[lane, k] = together[k, lane]
+
+
+@kernel
+def _together(lanes, rows, together):
+    """together[:, lane] = rows[lane]"""
+    for k in range(together.shape[0]):
+        for lane in lanes:
+            together[k, lane] = rows[lane, k]
+
+
+@kernel
 def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margin):
     """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
     d = beta.size - 1
@@ -85,13 +114,36 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
 
 
 @kernel
-def _ask(margin, y, weight, link, lane, theta, A, B):
+def _ask(margin, y, weight, link, theta, pull):
     """Set a lane up for its gradient. Returns the loss."""
     loss = losses(margin, weight, link, theta)
     for i in range(y.size):
-        A[i, lane] = 0.0
-        B[i, lane] = -weight[i] * y[i] * theta[i]
+        pull[i] = -weight[i] * y[i] * theta[i]
     return loss
+
+
+def _gap(pull, beta, mode, l2, gradient):
+    """The gradient, from that of the loss, `pull`; returns the penalty and the duality gap."""
+    penalty = gap = 0.0
+    for j in range(beta.size):
+        away = beta[j] - mode[j]
+        gradient[j] = pull[j] + l2[j] * away
+        penalty += 0.5 * l2[j] * away * away
+        gap += gradient[j] * gradient[j] / (2.0 * l2[j])
+    return penalty, gap
+
+
+_gap = kernel(_gap, fastmath=REASSOCIATING)
+
+
+@kernel
+def _violation(gradient, beta, mode):
+    """(kkt, kkt_bound): see `Certificate` in model/objective.py."""
+    worst = bound = 0.0
+    for j in range(beta.size):
+        worst = max(worst, abs(gradient[j]))
+        bound += abs(gradient[j]) * max(abs(beta[j] - mode[j]), 1.0)
+    return worst, bound
 
 
 @kernel
@@ -143,10 +195,32 @@ def _few(indptr, weight, curvature, reach, cut, documents):
     return count, entries, share / whole
 
 
+def _rooted(E, mean, squares, l2, gradient, share, heads, least, root, u, h):
+    """Of `_from_few`: E, E^-½, u and h; then 1 + uᵀu, uᵀh and hᵀh."""
+    weight = np.sqrt(share * heads) if share > 0.0 else 0.0
+    uu, uh, hh = 1.0, 0.0, 0.0
+    for j in range(E.size):
+        mu = mean[j] / heads
+        # Where nothing but the documents holds a feature, a little more of them keeps E invertible.
+        spread = E[j] - heads * mu * mu if l2[j] > 0.0 else E[j]
+        curved = l2[j] + share * (spread if spread > 0.0 else 0.0) + (0.0 if l2[j] > 0.0 else least * squares[j])
+        root[j] = 1.0 / np.sqrt(curved) if curved > 0.0 else 0.0
+        u[j] = weight * mu * root[j]
+        h[j] = root[j] * gradient[j]
+        uu += u[j] * u[j]
+        uh += u[j] * h[j]
+        hh += h[j] * h[j]
+    return uu, uh, hh
+
+
+_rooted = kernel(_rooted, fastmath=REASSOCIATING)
+
+
 @kernel
 def _from_few(
-    indptr, indices, data, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, step
-):
+    indptr, indices, data, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, work,
+    step, pull,
+):  # fmt: skip
     """The step that minimises gᵀs + sᵀ(E + X_fᵀ C X_f + α μ μᵀ)s/2, nearly; f are the few documents that bend.
 
     The others enter with one curvature ā for all, by their mean document μ (α = ā Σ c_i) and, in E, by what their
@@ -156,35 +230,27 @@ def _from_few(
 
     and z, as long as there are documents, comes by conjugate gradients. The model then falls short of its minimum by
     at most |residual|²/2, which is compared with what it gains. `total` (d+1,) holds zeros before and after.
+
+    Returns the fall of the objective that the model promises. `pull` (m,) is C^½ z, by which the residuals of the few
+    change along the step; E^-½ and h - Vᵀz stay in `work[2]` and `work[4]`: see `_proof`.
     """
     size, m = gradient.size, few.size
-    bending, heads = np.sum(curvature), np.sum(weight)
-    average = bending / heads
-    E, mean = squares.copy(), sums.copy()
+    E, mean, root, u, h = work
+    bending = heads = 0.0
+    for i in range(weight.size):
+        bending += curvature[i]
+        heads += weight[i]
+    average, least = bending / heads, 1e-9 * heads
+    E[:], mean[:] = squares, sums
     for i in few:
         bending -= curvature[i]
         heads -= weight[i]
         for k in range(indptr[i], indptr[i + 1]):
             E[indices[k]] -= weight[i] * data[k] * data[k]
             mean[indices[k]] -= weight[i] * data[k]
-    others = heads > 0.5 * np.min(weight[weight > 0.0])
-    share = max(bending, 0.0) / heads if others else 0.0
-
-    root, u, h = np.empty(size), np.empty(size), np.empty(size)
-    uu = uh = hh = 0.0
-    for j in range(size):
-        mu = mean[j] / heads if others else 0.0
-        if l2[j] > 0.0:
-            E[j] = l2[j] + share * max(E[j] - heads * mu * mu, 0.0)
-        else:  # nothing but the documents holds it: a little more of them keeps E invertible
-            E[j] = share * max(E[j], 0.0) + 0.01 * average * squares[j]
-        root[j] = 1.0 / np.sqrt(E[j]) if E[j] > 0.0 else 0.0
-        u[j] = np.sqrt(share * heads) * mu * root[j] if others else 0.0
-        h[j] = root[j] * gradient[j]
-        uu += u[j] * u[j]
-        uh += u[j] * h[j]
-        hh += h[j] * h[j]
-    uu += 1.0
+    if heads <= least:  # none, but for rounding
+        bending, heads = 0.0, np.inf
+    uu, uh, hh = _rooted(E, mean, squares, l2, gradient, max(bending, 0.0) / heads, heads, 0.01 * average, root, u, h)
 
     column, value, start = np.empty(entries, np.int32), np.empty(entries), np.zeros(m + 1, np.int64)
     # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
@@ -232,11 +298,72 @@ def _from_few(
         direction = residual / diagonal + (rho / last) * direction
 
     for a in range(m):
+        pull[a] = np.sqrt(curvature[few[a]]) * z[a]
         for k in range(start[a], start[a + 1]):
             h[column[k]] -= value[k] * z[a]
     through = np.sum(u * h) / uu
     for j in range(size):
         step[j] = -root[j] * (h[j] - u[j] * through)
+    return 0.5 * gain
+
+
+@kernel
+def _proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, work, limit):
+    """A bound on the duality gap with residuals as a Newton step would leave them, if it is within `limit`.
+
+    The few change by `pull`, cut to where the dual is defined, the others by τ times their curvature: what they would
+    do if the constant moved, τ such that nothing is left of its gradient. `pull` and `work` come from `_from_few`;
+    E^½(h - Vᵀz) is what the few leave of the gradient. For logistic loss the dual falls short by
+
+        Σ_i c_i KL(θ'_i, θ_i) + Σ_j g_j²/(2 l2_j),   KL(θ', θ) ≤ (θ'-θ)²/(θ(1-θ)),
+
+    about as much as the objective is above its minimum; with θ itself by far more, where the prior is weak. Returns
+    the bound and overwrites θ, or returns infinity.
+    """
+    d = l2.size - 1
+    left = work[4]
+    for j in range(d + 1):
+        left[j] /= work[2, j]
+    bending = np.sum(curvature)
+    cost = 0.0
+    for a in range(few.size):
+        i = few[a]
+        inside = min(max(theta[i] + y[i] * pull[a] / weight[i], 0.0), 1.0)
+        kept = y[i] * weight[i] * (inside - theta[i])
+        if abs(kept - pull[a]) > 1e-9 * abs(pull[a]):
+            for k in range(indptr[i], indptr[i + 1]):
+                left[indices[k]] += (pull[a] - kept) * data[k]
+            pull[a] = kept
+        cost += pull[a] * pull[a] / curvature[i]
+        bending -= curvature[i]
+    tau = left[d] / bending if bending > 0.0 else np.inf
+    cost += tau * tau * bending
+    if not (abs(tau) <= 1.0 and cost + _halved(left[:d], l2) <= limit):
+        return np.inf
+
+    changed, response = theta.copy(), tau * curvature
+    for i in range(theta.size):
+        changed[i] += y[i] * tau * theta[i] * (1.0 - theta[i])
+    for a in range(few.size):
+        i = few[a]
+        changed[i], response[i] = theta[i] + y[i] * pull[a] / weight[i], 0.0
+    for i in range(theta.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            left[indices[k]] -= response[i] * data[k]
+    cost += _halved(left, l2)
+    if not cost <= limit:
+        return np.inf
+    theta[:] = changed
+    return cost
+
+
+@kernel
+def _halved(gradient, l2):
+    """Σ_j g_j²/(2 l2_j)"""
+    total = 0.0
+    for j in range(gradient.size):
+        total += gradient[j] * gradient[j] / (2.0 * l2[j])
+    return total
 
 
 def _pulls(margin, theta, weight, link, shift):
@@ -281,6 +408,27 @@ def _search(margin, theta, shift, weight, link, slope, curve, objective, at, the
 
 
 @kernel
+def _level(margin, y, weight, link, away, l2, theta):
+    """Bring the constant feature, `away` from its mode, to its optimum with all others as they are, nearly.
+
+    Returns the step and adds it to the margins. `theta` is room.
+    """
+    step, first = 0.0, np.inf
+    for _ in range(4):
+        slopes(margin, link, theta)
+        fall, curve = _pulls(margin, theta, weight, link, y)
+        fall, curve = fall + l2 * (away + step), curve + l2
+        if abs(fall) <= 0.1 * first and first < np.inf:
+            break
+        first = min(first, abs(fall))
+        move = -min(max(fall / curve, -1.0), 1.0) if curve > 0.0 else 0.0
+        step += move
+        for i in range(margin.size):
+            margin[i] += y[i] * move
+    return step
+
+
+@kernel
 def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, betas, tol, max_rounds):
     """Fit K categories.
 
@@ -300,22 +448,31 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
     thetas = np.empty((K, n))
     centred = np.any(offset)
 
-    A, B, Q, W = _lanes(n), _lanes(n), _lanes(n), _lanes(n)
+    # What a pass reads and writes: the lanes of a document or feature together.
+    A, B, Q, W = _lanes(n), _lanes(n), _lanes(n), _lanes(n)  # A is 0 but for lanes at DIRECTION
     P, out, step, l2 = _lanes(size), _lanes(size), _lanes(size), _lanes(size)
     residual, inverse = _lanes(size), _lanes(size)
-    margin, loss = np.empty((LANES, n)), np.zeros(LANES)
-    reach = np.empty((len(l2s), n))
+    # What a lane does alone: a row each.
+    margin, shift, pull, curvature = (
+        np.empty((LANES, n)),
+        np.empty((LANES, n)),
+        np.empty((LANES, n)),
+        np.empty((LANES, n)),
+    )
+    steps, gradient, diagonal = np.empty((LANES, size)), np.empty((LANES, size)), np.empty((LANES, size))
+    sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
+    reach, flat = np.empty((len(l2s), n)), np.empty(len(l2s), np.bool_)
     for k in range(len(l2s)):
         _reach(indptr, indices, data, l2s[k], reach[k])
-    sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
+        flat[k] = np.any(l2s[k] == 0.0)
+    loss, stuck = np.zeros(LANES), np.zeros(LANES, np.int64)
     cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
-    gradient, along_beta, diagonal, zeros = np.empty(size), np.empty(size), np.empty(size), np.zeros(size)
-    along, curvature, room, documents = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    work = np.empty((5, size))
+    zeros, room, theta, documents = np.zeros(size), np.empty(n), np.empty(n), np.empty(n, np.int64)
 
-    at, category = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
+    at, category, lanes = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64)
     rho, goal, product, fresh = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
     alpha, ratio = np.zeros(LANES), np.zeros(LANES)
-    stuck = np.zeros(LANES, np.int64)
     left = np.zeros(LANES, np.int64)  # conjugate-gradient iterations still allowed
     waiting = 0
     while True:
@@ -328,38 +485,40 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                     indptr, indices, data, offset, Y[c], weights[c], link, modes[which[c]], l2s[which[c]], betas[c],
                     margin[lane],
                 )  # fmt: skip
-                l2[:, lane] = l2s[which[c]]
-                loss[lane] = _ask(margin[lane], Y[c], weights[c], link, lane, thetas[c], A, B)
+                loss[lane] = _ask(margin[lane], Y[c], weights[c], link, thetas[c], pull[lane])
+                for j in range(size):
+                    l2[j, lane], P[j, lane] = l2s[which[c], j], 0.0
                 stuck[lane], objective[c] = 0, np.inf
                 cut[lane], refined[lane] = BENDS, 0
                 at[lane] = GRADIENT
         if np.all(at == IDLE):
             return objective, gap, kkt, kkt_bound, rounds, converged, thetas
 
+        _together(_those(at, STEP, lanes), steps, P)
         _forth(indptr, indices, data, offset, P, Q)
 
         # Go along the steps found, and ask for the gradient there.
-        for lane in range(LANES):
-            if at[lane] == STEP:
-                c = category[lane]
-                mode, penalty = modes[which[c]], l2s[which[c]]
-                slope = curve = 0.0
-                for j in range(size):
-                    along_beta[j] = P[j, lane]
-                    P[j, lane] = 0.0
-                    slope += penalty[j] * (betas[c, j] - mode[j]) * along_beta[j]
-                    curve += penalty[j] * along_beta[j] * along_beta[j]
-                for i in range(n):
-                    along[i] = Y[c, i] * Q[i, lane]
-                t = _search(
-                    margin[lane], thetas[c], along, weights[c], link, slope, curve, objective[c], room, curvature
-                )
-                for j in range(size):
-                    betas[c, j] += t * along_beta[j]
-                for i in range(n):
-                    margin[lane, i] += t * along[i]
-                loss[lane] = _ask(margin[lane], Y[c], weights[c], link, lane, thetas[c], A, B)
-                at[lane] = GRADIENT
+        _apart(_those(at, STEP, lanes), Q, shift)
+        for lane in _those(at, STEP, lanes):
+            c = category[lane]
+            mode, penalty = modes[which[c]], l2s[which[c]]
+            slope = curve = 0.0
+            for j in range(size):
+                slope += penalty[j] * (betas[c, j] - mode[j]) * steps[lane, j]
+                curve += penalty[j] * steps[lane, j] * steps[lane, j]
+            for i in range(n):
+                shift[lane, i] *= Y[c, i]
+            t = _search(margin[lane], thetas[c], shift[lane], weights[c], link, slope, curve, objective[c], room, theta)
+            for j in range(size):
+                betas[c, j] += t * steps[lane, j]
+            for i in range(n):
+                margin[lane, i] += t * shift[lane, i]
+            betas[c, size - 1] += _level(
+                margin[lane], Y[c], weights[c], link, betas[c, size - 1] - mode[size - 1], penalty[size - 1], theta
+            )
+            loss[lane] = _ask(margin[lane], Y[c], weights[c], link, thetas[c], pull[lane])
+            at[lane] = GRADIENT
+        _together(_those(at, GRADIENT, lanes), pull, B)
 
         _back(indptr, indices, data, offset, A, B, Q, W, out)
 
@@ -377,75 +536,89 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                     step[j, lane] += alpha[lane] * P[j, lane]
                     residual[j, lane] -= alpha[lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
                     fresh[lane] += residual[j, lane] * residual[j, lane] * inverse[j, lane]
-            for lane in range(LANES):
-                if at[lane] == DIRECTION:
-                    left[lane] -= 1
-                    if alpha[lane] > 0.0 and fresh[lane] > goal[lane] and left[lane] > 0:
-                        ratio[lane] = fresh[lane] / rho[lane]
-                        rho[lane] = fresh[lane]
-                    else:
-                        P[:, lane] = step[:, lane]
-                        A[:, lane] = 0.0
-                        at[lane] = STEP
+            for lane in _those(at, DIRECTION, lanes):
+                left[lane] -= 1
+                if alpha[lane] > 0.0 and fresh[lane] > goal[lane] and left[lane] > 0:
+                    ratio[lane] = fresh[lane] / rho[lane]
+                    rho[lane] = fresh[lane]
+                else:
+                    at[lane] = FOUND
+            _apart(_those(at, FOUND, lanes), step, steps)
+            for lane in _those(at, FOUND, lanes):
+                A[:, lane] = 0.0
+                at[lane] = STEP
 
         # Where a gradient has come: measure the gap; if it is too wide, find the next direction or begin to.
-        for lane in range(LANES):
-            if at[lane] == GRADIENT:
-                c = category[lane]
-                mode, penalty = modes[which[c]], l2s[which[c]]
-                total = loss[lane]
-                worst = bound = duality = 0.0
-                for j in range(size):
-                    away = betas[c, j] - mode[j]
-                    g = gradient[j] = out[j, lane] + penalty[j] * away
-                    total += 0.5 * penalty[j] * away * away
-                    worst = max(worst, abs(g))
-                    bound += abs(g) * max(abs(away), 1.0)
-                    duality += g * g / (2.0 * penalty[j]) if penalty[j] > 0.0 else np.nan
-                B[:, lane] = 0.0
-                stuck[lane] = 0 if total < objective[c] else stuck[lane] + 1  # within rounding nothing falls any more
-                objective[c], gap[c], kkt[c], kkt_bound[c] = total, duality, worst, bound
-                relative = (bound if np.isnan(duality) else duality) / max(total, 1e-300)
-                converged[c] = relative <= tol
-                if converged[c] or rounds[c] >= max_rounds or stuck[lane] == PATIENCE:
-                    at[lane] = IDLE
-                    continue
-                rounds[c] += 1
-                for i in range(n):
-                    curvature[i] = weights[c, i] * max(bend(margin[lane, i], thetas[c, i], link), 1e-300)
-                if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
-                    _sums(indptr, indices, data, weights[c], sums[lane])
-                    _squares(indptr, indices, data, weights[c], squares[lane])
-                    summed[lane] = c
-                if not centred:
-                    if refined[lane] >= SLOW:
-                        cut[lane] *= 0.3  # the others do bend
-                    count, entries, share = _few(indptr, weights[c], curvature, reach[which[c]], cut[lane], documents)
-                    if count >= 0 and (relative < WIDE or share <= FEW):
-                        _from_few(
-                            indptr, indices, data, weights[c], curvature, sums[lane], squares[lane], penalty, gradient,
-                            documents[:count], entries, 0.3 if relative > 1.0 else 0.1, zeros, along_beta,
+        _apart(_those(at, GRADIENT, lanes), out, gradient)
+        for lane in _those(at, GRADIENT, lanes):
+            c = category[lane]
+            mode, penalty = modes[which[c]], l2s[which[c]]
+            added, duality = _gap(gradient[lane], betas[c], mode, penalty, gradient[lane])
+            total = loss[lane] + added
+            stuck[lane] = 0 if total < objective[c] else stuck[lane] + 1  # within rounding nothing falls any more
+            objective[c], gap[c] = total, duality
+            relative = duality / max(total, 1e-300)
+            if flat[which[c]]:
+                gap[c] = np.nan
+                relative = _violation(gradient[lane], betas[c], mode)[1] / max(total, 1e-300)
+            converged[c] = relative <= tol
+            if converged[c] or rounds[c] >= max_rounds or stuck[lane] == PATIENCE:
+                kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
+                at[lane] = IDLE
+                continue
+            rounds[c] += 1
+            for i in range(n):
+                curvature[lane, i] = weights[c, i] * max(bend(margin[lane, i], thetas[c, i], link), 1e-300)
+            if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
+                _sums(indptr, indices, data, weights[c], sums[lane])
+                _squares(indptr, indices, data, weights[c], squares[lane])
+                summed[lane] = c
+            if not centred:
+                if refined[lane] >= SLOW:
+                    cut[lane] *= 0.3  # the others do bend
+                count, entries, share = _few(indptr, weights[c], curvature[lane], reach[which[c]], cut[lane], documents)
+                if count >= 0 and (relative < WIDE or share <= FEW):
+                    some = documents[:count]
+                    promise = _from_few(
+                        indptr, indices, data, weights[c], curvature[lane], sums[lane], squares[lane], penalty,
+                        gradient[lane], some, entries,
+                        0.3 if relative > 1.0 else 0.1, zeros, work, steps[lane], room,
+                    )  # fmt: skip
+                    if promise <= tol * total and link == 0 and not flat[which[c]]:
+                        duality = _proof(
+                            indptr, indices, data, Y[c], weights[c], curvature[lane], thetas[c], penalty, some, room,
+                            work, tol * total,
                         )  # fmt: skip
-                        P[:, lane] = along_beta
-                        refined[lane] += 1
-                        at[lane] = STEP
-                        continue
-                if relative > EARLY:  # one curvature for all is near enough
-                    diagonal[:] = np.sum(curvature) / np.sum(weights[c]) * squares[lane]
-                else:
-                    _squares(indptr, indices, data, curvature, diagonal)
-                rho[lane] = 0.0
-                for j in range(size):
-                    curved = penalty[j] + diagonal[j]
-                    inverse[j, lane] = 1.0 / curved if curved > 0.0 else 1.0
-                    residual[j, lane] = -gradient[j]
-                    step[j, lane] = 0.0
-                    rho[lane] += gradient[j] * gradient[j] * inverse[j, lane]
-                A[:, lane] = curvature
-                goal[lane] = rho[lane] * (0.25 if relative > 1.0 else 0.04)
-                left[lane] = 5 if relative > EARLY else 15 if relative > WIDE else 200
-                ratio[lane] = 0.0
-                at[lane] = DIRECTION
+                        if duality <= tol * total:
+                            gap[c], converged[c], at[lane] = duality, True, IDLE
+                            kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
+                            continue
+                    refined[lane] += 1
+                    at[lane] = STEP
+                    continue
+            if relative > EARLY:  # one curvature for all is near enough
+                diagonal[lane] = np.sum(curvature[lane]) / np.sum(weights[c]) * squares[lane]
+            else:
+                _squares(indptr, indices, data, curvature[lane], diagonal[lane])
+            rho[lane] = ratio[lane] = 0.0
+            goal[lane] = 0.25 if relative > 1.0 else 0.04
+            left[lane] = 5 if relative > EARLY else 15 if relative > WIDE else 200
+            at[lane] = BEGIN
+
+        # Conjugate gradients begin, from a step of 0.
+        beginning = _those(at, BEGIN, lanes)
+        for j in range(size if beginning.size > 0 else 0):
+            for lane in beginning:
+                curved = l2[j, lane] + diagonal[lane, j]
+                inverse[j, lane] = 1.0 / curved if curved > 0.0 else 1.0
+                residual[j, lane] = -gradient[lane, j]
+                step[j, lane] = 0.0
+                rho[lane] += gradient[lane, j] * gradient[lane, j] * inverse[j, lane]
+        _together(beginning, curvature, A)
+        for lane in beginning:
+            B[:, lane] = 0.0
+            goal[lane] *= rho[lane]
+            at[lane] = DIRECTION
 
         # P = M⁻¹ residual + ratio P, for those looking for a direction.
         if np.any(at == DIRECTION):

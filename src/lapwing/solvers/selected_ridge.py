@@ -48,16 +48,14 @@ def select(
     alpha: float,
     hessian: str = "diagonal",
     link: str = "logit",
-    dual: np.ndarray | None = None,
 ) -> Selected:
     """Prune the ridge solution `weights`; α = 0 returns it as it is.
 
     arrays   the Gaussian prior of the columns, as `problem.merge` makes it
-    dual     θ of every document at the solution, where it is known
     """
     from lapwing.kernels.loss import primal_objective, scores
 
-    beta, kkt = prune(problem, y, sample_weight, arrays, problem.gather(weights), alpha, hessian, link, dual)
+    beta, kkt = prune(problem, y, sample_weight, arrays, problem.gather(weights), alpha, hessian, link)
     margin = y * scores(*problem.by_column, beta, problem.n_documents)
     objective = primal_objective(margin, sample_weight, as_link(link).code, beta, arrays.mode, arrays.l1, arrays.l2)
     return Selected(weights if alpha == 0.0 else problem.spread(beta), alpha, float(objective), kkt)
@@ -72,7 +70,6 @@ def prune(
     alpha: float,
     hessian: str,
     link: str,
-    dual: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """The same over columns: (coefficients, violation of the optimality conditions).
 
@@ -83,11 +80,8 @@ def prune(
 
     if alpha == 0.0:
         return star.copy(), 0.0
-    if dual is None or link != "logit":
-        margin = y * scores(*problem.by_column, star, problem.n_documents)
-        curvature = kernel.curvature(margin, sample_weight, as_link(link).code)
-    else:  # a pass over X less
-        curvature = sample_weight * dual * (1.0 - dual)
+    margin = y * scores(*problem.by_column, star, problem.n_documents)
+    curvature = kernel.curvature(margin, sample_weight, as_link(link).code)
     indptr, indices, data, offset = problem.by_column
     X = (indptr, indices, data, np.append(offset[:-1], 1.0))  # a constant feature is an offset of 1 to nothing
     information = kernel.sums(*X, curvature)[1]

@@ -386,9 +386,7 @@ class Categories:
         if not self.pruning:
             return result, float("nan")
         settings, arrays = self.settings, self._merged(prior, problem, result.variance)
-        selected = select(
-            problem, y, weight, arrays, result.weights, alpha, settings.hessian, settings.link, result.dual
-        )
+        selected = select(problem, y, weight, arrays, result.weights, alpha, settings.hessian, settings.link)
         return replace(result, weights=selected.weights), selected.objective
 
     def _threshold(
