@@ -309,7 +309,7 @@ def _from_few(
 
 @kernel
 def _proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, work, limit):
-    """A bound on the duality gap with residuals as a Newton step would leave them, if it is within `limit`.
+    """The duality gap with residuals as a Newton step would leave them, if it is within `limit`; else infinity.
 
     The few change by `pull`, cut to where the dual is defined, the others by τ times their curvature: what they would
     do if the constant moved, τ such that nothing is left of its gradient. `pull` and `work` come from `_from_few`;
@@ -317,8 +317,8 @@ def _proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wo
 
         Σ_i c_i KL(θ'_i, θ_i) + Σ_j g_j²/(2 l2_j),   KL(θ', θ) ≤ (θ'-θ)²/(θ(1-θ)),
 
-    about as much as the objective is above its minimum; with θ itself by far more, where the prior is weak. Returns
-    the bound and overwrites θ, or returns infinity.
+    about as much as the objective is above its minimum; with θ itself by far more, where the prior is weak. The bound
+    tells first whether it is worth a pass. θ is overwritten where the gap is within the limit.
     """
     d = l2.size - 1
     left = work[4]
@@ -337,8 +337,7 @@ def _proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wo
         cost += pull[a] * pull[a] / curvature[i]
         bending -= curvature[i]
     tau = left[d] / bending if bending > 0.0 else np.inf
-    cost += tau * tau * bending
-    if not (abs(tau) <= 1.0 and cost + _halved(left[:d], l2) <= limit):
+    if not (abs(tau) <= 1.0 and cost + tau * tau * bending + _halved(left[:d], l2) <= limit):
         return np.inf
 
     changed, response = theta.copy(), tau * curvature
@@ -350,11 +349,20 @@ def _proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wo
     for i in range(theta.size):
         for k in range(indptr[i], indptr[i + 1]):
             left[indices[k]] -= response[i] * data[k]
-    cost += _halved(left, l2)
-    if not cost <= limit:
+    gap = _halved(left, l2)
+    for i in range(theta.size):
+        gap += weight[i] * _divergence(changed[i], theta[i])
+    if not gap <= limit:
         return np.inf
     theta[:] = changed
-    return cost
+    return gap
+
+
+@kernel
+def _divergence(p, q):
+    """KL(p, q) = p ln p/q + (1-p) ln (1-p)/(1-q)"""
+    first = p * np.log(p / q) if p > 0.0 else 0.0
+    return max(first + (1.0 - p) * np.log1p((q - p) / (1.0 - q)), 0.0) if p < 1.0 else first
 
 
 @kernel
