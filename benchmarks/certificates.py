@@ -81,7 +81,7 @@ def check(data: ModApte, prior: Prior, every: int, tol: float) -> None:
           f"conditions missed by at most {worst_miss:.1e}")  # fmt: skip
 
 
-def against_clg(data: ModApte, prior: Prior) -> None:
+def against_clg(data: ModApte, prior: Prior, tol: float) -> None:
     problem, variance = newton.Problem(data.X), norm_variance(data.X)
     largest = np.argsort(-(data.Y > 0).sum(axis=1))[:10]
     ones = np.ones(data.X.shape[0])
@@ -90,7 +90,7 @@ def against_clg(data: ModApte, prior: Prior) -> None:
         best = newton.fit(problem, data.Y[k], ones, prior.compile(variance, data.X.shape[1]), variance=variance,
                           tol=1e-9).objective  # fmt: skip
         start, beta = time.perf_counter(), problem.start(arrays)
-        value, cycles, _, trace = clg.fit(*problem.by_column[:3], data.Y[k], ones, 0, *arrays, beta, 1e-7, 20_000)
+        value, cycles, _, trace = clg.fit(*problem.by_column[:3], data.Y[k], ones, 0, *arrays, beta, tol, 20_000)
         rises = int(np.sum(np.diff(trace) > 1e-12 * trace[:-1]))
         print(f"  {data.names[k]}: {value / best - 1.0:+.1e} after {cycles} cycles, "
               f"{time.perf_counter() - start:.0f} s; the objective rose {rises} times")  # fmt: skip
@@ -102,13 +102,14 @@ def main() -> None:
     parser.add_argument("jobs", nargs="*", default=["laplace", "gaussian", "clg-laplace", "clg-gaussian"])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--tol", type=float, default=1e-6)
+    parser.add_argument("--clg-tol", type=float, default=1e-7, help="change of the scores at which CLG stops")
     options = parser.parse_args()
     data = engine.ModApte()
     for name in options.jobs:
         print(name)
         prior = Laplace() if name.endswith("laplace") else Gaussian()
         if name.startswith("clg"):
-            against_clg(data, prior)
+            against_clg(data, prior, options.clg_tol)
         else:
             check(data, prior, options.every, options.tol)
 
