@@ -447,7 +447,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
     betas                   (K, d+1) starts; overwritten by the solutions
 
     Returns (objective, gap, kkt, kkt_bound, rounds, converged, dual points), a row or entry per category. With
-    θ = -loss'(r) the duality gap is Σ_j g_j²/(2 l2_j); NaN where some l2 is 0.
+    θ = -loss'(r) the duality gap is Σ_j g_j²/(2 l2_j), NaN where some l2 is 0; towards the end see `_proof`.
     """
     K, n = Y.shape
     size = betas.shape[1]
@@ -461,12 +461,8 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
     P, out, step, l2 = _lanes(size), _lanes(size), _lanes(size), _lanes(size)
     residual, inverse = _lanes(size), _lanes(size)
     # What a lane does alone: a row each.
-    margin, shift, pull, curvature = (
-        np.empty((LANES, n)),
-        np.empty((LANES, n)),
-        np.empty((LANES, n)),
-        np.empty((LANES, n)),
-    )
+    margin, shift = np.empty((LANES, n)), np.empty((LANES, n))
+    pull, curvature = np.empty((LANES, n)), np.empty((LANES, n))
     steps, gradient, diagonal = np.empty((LANES, size)), np.empty((LANES, size)), np.empty((LANES, size))
     sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
     reach, flat = np.empty((len(l2s), n)), np.empty(len(l2s), np.bool_)
