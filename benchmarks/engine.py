@@ -35,6 +35,7 @@ from typing import Any
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
+import corpora
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
@@ -71,10 +72,7 @@ class ModApte:
     """The matrix, and ±1 for each of the 90 categories that occur in both parts."""
 
     def __init__(self) -> None:
-        folder = os.environ.get("LAPWING_CORPORA")
-        if folder is None:
-            raise SystemExit("set LAPWING_CORPORA to the folder that holds reuters21578.tar.xz")
-        corpus = lapwing.corpus.read(Path(folder) / "reuters21578.tar.xz")
+        corpus = lapwing.corpus.read(corpora.path("reuters21578.tar.xz"))
         train, test = corpus.part("train"), corpus.part("test")
         both = sorted(set(train.categories()) & set(test.categories()))
         self.X = design(train.documents, TextSettings()).matrix  # type: ignore[arg-type]

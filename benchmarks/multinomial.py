@@ -21,11 +21,11 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
+import corpora
 import numpy as np
 import scipy.sparse as sp
 import sklearn
@@ -47,10 +47,7 @@ class Newsgroups:
     """The matrix, class numbers, and the same of the test part."""
 
     def __init__(self) -> None:
-        folder = os.environ.get("LAPWING_CORPORA")
-        if folder is None:
-            raise SystemExit("set LAPWING_CORPORA to the folder that holds 20news-bydate.tar.xz")
-        corpus = lapwing.corpus.read(Path(folder) / "20news-bydate.tar.xz")
+        corpus = lapwing.corpus.read(corpora.path("20news-bydate.tar.xz"))
         train, test = corpus.part("train"), corpus.part("test")
         made = design(train.documents, TextSettings())
         assert made.weighting is not None

@@ -20,9 +20,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import corpora
 import numpy as np
 
 from lapwing import NgramClassifier
@@ -41,7 +41,7 @@ Parts = tuple[list[str], np.ndarray, list[str], np.ndarray]
 
 def movie_reviews() -> Parts:
     """Texts and labels ±1 to train on, and to test on."""
-    corpus = read(Path(os.environ["LAPWING_CORPORA"]) / "movie_reviews.zip")
+    corpus = read(corpora.path("movie_reviews.zip"))
     number = np.array([int(re.search(r"cv(\d{3})_", one).group(1)) for one in corpus.ids])  # type: ignore[union-attr]
     y = np.array([1 if row == ("pos",) else -1 for row in corpus.labels])
     texts = np.array(corpus.documents, dtype=object)
@@ -156,7 +156,7 @@ def movie() -> None:
 def chinese() -> None:
     from sklearn.model_selection import StratifiedKFold
 
-    corpus = read(Path(os.environ["LAPWING_CORPORA"]) / "sogou-3000.tar.xz", encoding="gb18030")
+    corpus = read(corpora.path("sogou-3000.tar.xz"), encoding="gb18030")
     texts = np.array(corpus.documents, dtype=object)
     labels = np.array([row[0] for row in corpus.labels])
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(texts, labels))

@@ -24,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import corpora
 import numpy as np
 
 import lapwing.corpus
@@ -67,10 +68,7 @@ class OneModel:
 
 def ninety() -> tuple[Any, Any]:
     """Training and test part of ModApte, labels that occur in both."""
-    folder = os.environ.get("LAPWING_CORPORA")
-    if not folder:
-        sys.exit("LAPWING_CORPORA does not name a folder of corpora")
-    path = Path(folder) / "reuters21578.tar.xz"
+    path = corpora.path("reuters21578.tar.xz")
     corpus = lapwing.corpus.read(path)
     both = set(corpus.part("train").categories()) & set(corpus.part("test").categories())
     corpus = lapwing.corpus.read(path, categories=sorted(both))
