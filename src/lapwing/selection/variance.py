@@ -1,7 +1,8 @@
 """Choosing the prior variance by cross-validation: over a grid, or by a search that needs none.
 
 Held-out log-likelihood decides, as in GLM07 section 4.4. Folds are weights 0 and 1 over one shared matrix;
-within a fold each fit starts from the solution under the next stronger prior. A validation set takes the
+within a fold each fit starts from the solution under the next stronger prior, or, with Gaussian priors, those of
+all folds and variances go through the matrix together. A validation set takes the
 place of folds where there is one. For Selected Ridge (AAGBD11) what is scored is the pruned solution, and its
 penalty α can be chosen along with the variance.
 """
@@ -22,12 +23,13 @@ from lapwing.model.links import as_link, log_sum_exp
 from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import Laplace, Prior, check_variance
 from lapwing.solvers import multinomial
-from lapwing.solvers.newton import Problem, minimise
+from lapwing.solvers.newton import Problem, is_smooth, minimise, minimise_many
 from lapwing.solvers.selected_ridge import prune
 
 BRACKET = 100.0  # factor in variance by which the search steps out
 GAIN = 0.01  # the search ends when a step gains less than this, relative to the log-likelihood
 CLOSEST = 1.5  # or when it would step by less than this factor
+TOGETHER = 16  # fits with Gaussian priors in a block
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,11 @@ class HeldOut(ABC):
     def fit(self, variance: float, run: int, start: Any) -> tuple[Any, list[float]]:
         """A fit to the training part of a run, from that under a stronger prior or None; and its log-likelihoods."""
 
+    def prepare(self, variances: Sequence[float]) -> None:
+        """Fit all of them, from the strongest prior on."""
+        for variance in sorted(variances):
+            self(variance)
+
     def __call__(self, variance: float) -> float:
         """Σ over runs of the log-likelihood of the documents left out, with the best α."""
         if variance not in self.values:
@@ -200,8 +207,32 @@ class _OverMatrix(HeldOut):
         arrays, train = self.arrays(variance), self.training[run]
         beta = np.clip(arrays.mode if start is None else start, arrays.lower, arrays.upper)
         self._minimise(train, arrays, beta)
-        pruned = (self._pruned(train, arrays, beta, alpha) for alpha in self.alphas)
-        return beta, [self._log_likelihood(run, one) for one in pruned]
+        return beta, self._log_likelihoods(run, arrays, beta)
+
+    def prepare(self, variances: Sequence[float]) -> None:
+        """Those with Gaussian priors together."""
+        arrays = {v: self.arrays(v) for v in variances if v not in self.values}
+        if self.link == "softmax" or not all(is_smooth(one) for one in arrays.values()):
+            super().prepare(variances)
+            return
+        for v in arrays:
+            self.values[v] = np.empty((len(self.alphas), len(self.training)))
+        jobs = [(v, run) for v in arrays for run in range(len(self.training))]
+        for first in range(0, len(jobs), TOGETHER):
+            some = jobs[first : first + TOGETHER]
+            betas = np.array([arrays[v].mode for v, _ in some])
+            minimise_many(
+                self.problem, np.tile(self.y, (len(some), 1)), np.array([self.training[run] for _, run in some]),
+                [arrays[v] for v, _ in some], betas, self.tol, self.max_iter, self.link,
+            )  # fmt: skip
+            for (v, run), beta in zip(some, betas, strict=True):
+                self.fitted[run][v] = beta.copy()
+                self.values[v][:, run] = self._log_likelihoods(run, arrays[v], beta)
+
+    def _log_likelihoods(self, run: int, arrays: PriorArrays, beta: np.ndarray) -> list[float]:
+        """One for each α."""
+        pruned = (self._pruned(self.training[run], arrays, beta, alpha) for alpha in self.alphas)
+        return [self._log_likelihood(run, one) for one in pruned]
 
     def _log_likelihood(self, run: int, beta: np.ndarray) -> float:
         from lapwing.kernels.loss import log_likelihood
@@ -271,6 +302,7 @@ def choose(held_out: HeldOut, prior: Prior, *, method: str, start: float) -> Var
     if method == "auto":
         return held_out.curve(_search(held_out, start))
     grid = sorted(plan.variances or default_grid(prior))
+    held_out.prepare(grid)
     values = np.array([held_out(v) for v in grid])
     best = int(np.argmax(values))  # the strongest prior among equals
     if plan.one_se and held_out.folded:

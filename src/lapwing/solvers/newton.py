@@ -196,7 +196,7 @@ def fit_many(
     merged = {id(prior): problem.merge(prior) for prior in priors}
     arrays = [merged[id(prior)] for prior in priors]
     betas = np.array([problem.start(one) for one in arrays])
-    found = _ridge(problem, Y, weights, arrays, betas, tol, max_iter, as_link(link).code)
+    found = minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
     names = ("objective", "gap", "kkt", "kkt_bound", "rounds", "converged")
     proofs = [
         dict(zip(names, one, strict=True)) for one in zip(*(of_all.tolist() for of_all in found[:-1]), strict=True)
@@ -212,10 +212,14 @@ def is_smooth(prior: PriorArrays) -> bool:
     return not prior.l1.any() and bool(np.isinf(prior.lower).all() and np.isinf(prior.upper).all())
 
 
-def _ridge(
+def minimise_many(
     problem: Problem, Y: np.ndarray, weights: np.ndarray, arrays: list[PriorArrays], betas: np.ndarray, tol: float,
-    max_iter: int, code: int,
+    max_iter: int, link: str = "logit",
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
+    """`minimise` for several problems with Gaussian priors, rows of `Y`, `weights` and `betas`.
+
+    Returns arrays, an entry or row for each: (objective, gap, kkt, kkt_bound, rounds, converged, dual point).
+    """
     from lapwing.kernels import ridge
 
     order, by_row = problem.with_constant
@@ -225,7 +229,7 @@ def _ridge(
     modes = np.array([prior.mode[order] for prior in distinct.values()])
     l2s = np.array([prior.l2[order] for prior in distinct.values()])
     ordered = np.take(betas, order, axis=1)  # rows one after the other, as the kernel reads them
-    found = ridge.fit(*by_row, Y, weights, code, modes, l2s, which, ordered, tol, max_iter)
+    found = ridge.fit(*by_row, Y, weights, as_link(link).code, modes, l2s, which, ordered, tol, max_iter)
     betas[:, order] = ordered
     return found
 
@@ -249,7 +253,7 @@ def minimise(
     code = as_link(link).code
     if is_smooth(arrays):
         betas = beta[None]
-        found = _ridge(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, code)
+        found = minimise_many(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, link)
         beta[:] = betas[0]
         objective, gap, _, kkt_bound, rounds, converged = (of_all[0].item() for of_all in found[:-1])
         return objective, gap, kkt_bound, rounds, converged, found[-1][0]
