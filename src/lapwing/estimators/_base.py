@@ -108,7 +108,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             return answer
         chosen = [model.members(scores) for scores in blocks]
         if self._label_lists:
-            return [labels for block in chosen for labels in model.label_sets(block)]
+            return model.label_sets(chosen)
         return np.vstack([np.zeros((0, len(model.classes)), dtype=bool), *chosen]).astype(int)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

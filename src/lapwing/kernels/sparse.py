@@ -1,11 +1,11 @@
 """Sparse documents times weights into a dense block of scores: out_ik = Σ_j x_ij w_jk + b_k, X by rows.
 
-LANES categories lie side by side, a cache line and a vector instruction. Terms are added in the order in which a
-document has its features, the intercept b last, as by SciPy: the same bits.
+Terms are added in the order in which a document has its features, the intercept b last, as by SciPy: the same bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,64 +15,81 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels._lanes import _EVERYWHERE, _FIRST, _NOTHING, LANES, _row, gather
+from lapwing.kernels._lanes import _EVERYWHERE, _FIRST, _NOTHING, _VECTOR, LANES, _row
 
 
-def _add(x, places, first, last, vectors, out):
-    """out[places[q]] += x vectors[q], rows of LANES"""
-    for q in range(first, last):
-        out[places[q]] += x * vectors[q]
+def _side_by_side(width: int) -> Callable[..., None]:
+    """`width` vectors of LANES categories at a time: as many sums that need not wait for each other."""
+
+    def plain(data, indices, start, stop, weights, first, out):
+        """out[g] = Σ_k x_k weights[j_k, g] over the stored entries k of a row, for g from `first` on."""
+        out[first : first + width] = 0.0
+        for k in range(start, stop):
+            out[first : first + width] += data[k] * weights[indices[k], first : first + width]
+
+    @intrinsic
+    def compiled(_context, data, indices, start, stop, weights, first, out):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kinds, intp = signature.args, context.get_value_type(types.intp)
+            x, j = (context.make_array(kinds[k])(context, builder, arguments[k]).data for k in (0, 1))
+            a, b, g = (context.cast(builder, arguments[k], kinds[k], types.intp) for k in (2, 3, 5))
+            vectors = cgutils.unpack_tuple(builder, context.make_array(kinds[4])(context, builder, arguments[4]).shape)
+            totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(width)]
+            for total in totals:
+                builder.store(ir.Constant(_VECTOR, None), total)
+            with cgutils.for_range_slice(builder, a, b, ir.Constant(intp, 1)) as (k, _):
+                factor = builder.insert_element(_NOTHING, builder.load(builder.gep(x, [k])), _FIRST)
+                factor = builder.shuffle_vector(factor, _NOTHING, _EVERYWHERE)
+                feature = builder.sext(builder.load(builder.gep(j, [k])), intp)
+                row = builder.add(builder.mul(feature, vectors[1]), g)
+                for at, total in enumerate(totals):
+                    place = _row(context, builder, kinds[4], arguments[4], builder.add(row, ir.Constant(intp, at)))
+                    term = builder.fmul(factor, builder.load(place, align=8))
+                    builder.store(builder.fadd(builder.load(total), term), total)
+            for at, total in enumerate(totals):
+                place = _row(context, builder, kinds[6], arguments[6], builder.add(g, ir.Constant(intp, at)))
+                builder.store(builder.load(total), place, align=8)
+            return context.get_dummy_value()
+
+        return types.void(data, indices, start, stop, weights, first, out), generate
+
+    return plain if config.DISABLE_JIT else compiled
 
 
-@intrinsic
-def _add_compiled(_context, x, places, first, last, vectors, out):
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = signature.args
-        intp = context.get_value_type(types.intp)
-        start = context.make_array(kinds[1])(context, builder, arguments[1]).data
-        a, b = (context.cast(builder, arguments[k], kinds[k], types.intp) for k in (2, 3))
-        factor = builder.insert_element(_NOTHING, arguments[0], _FIRST)
-        factor = builder.shuffle_vector(factor, _NOTHING, _EVERYWHERE)
-        with cgutils.for_range_slice(builder, a, b, ir.Constant(intp, 1)) as (q, _):
-            place = builder.sext(builder.load(builder.gep(start, [q])), intp)
-            target = _row(context, builder, kinds[5], arguments[5], place)
-            vector = builder.load(_row(context, builder, kinds[4], arguments[4], q), align=8)
-            builder.store(builder.fadd(builder.load(target, align=8), builder.fmul(factor, vector)), target, align=8)
-        return context.get_dummy_value()
-
-    return types.void(x, places, first, last, vectors, out), generate
-
-
-add = _add if config.DISABLE_JIT else _add_compiled
-
-
-@kernel
-def in_blocks(indptr, indices, data, block_ptr, places, blocks, intercepts, out):
-    """W without the blocks of LANES categories that are all zero: a vector instruction for each that is left.
-
-    block_ptr, places, blocks   of feature j the rows block_ptr[j] to block_ptr[j+1] of `blocks`, and which LANES
-                                categories they are
-    """
-    scores = np.empty((-(-intercepts.size // LANES), LANES))
-    for i in range(out.shape[0]):
-        scores[:] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            add(data[p], places, block_ptr[j], block_ptr[j + 1], blocks, scores)
-        flat = scores.ravel()
-        for k in range(intercepts.size):
-            out[i, k] = flat[k] + intercepts[k]
+_one, _two, _three, _four = map(_side_by_side, (1, 2, 3, 4))
 
 
 @kernel
 def in_full(indptr, indices, data, weights, intercepts, first, out):
-    """W with its zeros, (·, d, LANES); `first` is the column of `out` where these categories begin."""
-    scores = np.empty((1, LANES))
-    for block in range(weights.shape[0]):
-        start = block * LANES
-        width = min(LANES, intercepts.size - start)
-        for i in range(out.shape[0]):
-            scores[:] = 0.0
-            gather(data, indices, indptr[i], indptr[i + 1], weights[block], scores, 0)
-            for k in range(width):
-                out[i, first + start + k] = scores[0, k] + intercepts[start + k]
+    """W with its zeros, (d, ·, LANES); `first` is the column of `out` where these categories begin."""
+    many = weights.shape[1]
+    scores = np.empty((many, LANES))
+    flat = scores.ravel()
+    for i in range(out.shape[0]):
+        start, stop = indptr[i], indptr[i + 1]
+        for at in range(0, many - 3, 4):
+            _four(data, indices, start, stop, weights, at, scores)
+        left = many % 4
+        if left == 3:
+            _three(data, indices, start, stop, weights, many - 3, scores)
+        elif left == 2:
+            _two(data, indices, start, stop, weights, many - 2, scores)
+        elif left == 1:
+            _one(data, indices, start, stop, weights, many - 1, scores)
+        for k in range(intercepts.size):
+            out[i, first + k] = flat[k] + intercepts[k]
+
+
+@kernel
+def by_list(indptr, indices, data, starts, categories, weights, intercepts, out):
+    """W without its zeros: of feature j the weights starts[j] to starts[j+1], of `categories`, which are unsigned so
+    that none is looked for from the end."""
+    for i in range(out.shape[0]):
+        scores = out[i]
+        scores[:] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            x, j = data[p], indices[p]
+            for q in range(starts[j], starts[j + 1]):
+                scores[categories[q]] += x * weights[q]
+        for k in range(intercepts.size):
+            scores[k] += intercepts[k]

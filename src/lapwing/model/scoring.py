@@ -1,14 +1,15 @@
 """x·β + intercept of many documents and categories: sparse documents times weights, by the route with least to do.
 
-With Numba eight categories at a time take one instruction for a word of a document: either only those eights of which
-one has a weight for the word, or, where most have, all of them, which needs no list. Without it SciPy multiplies
-sparse by sparse, or by dense where the model is. The bits are the same by any route.
+With Numba a word of a document either meets its weights one by one, by a list of them, or, where it has a weight in
+most categories, all of them with their zeros, eight categories to an instruction. Without it SciPy multiplies sparse by
+sparse, or by dense where the model is. The bits are the same by any route.
 """
 
 from __future__ import annotations
 
 import sys
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +17,14 @@ import scipy.sparse as sp
 BLOCK = 1024  # documents of a product by SciPy
 LANES = 8  # categories to a vector instruction, as in kernels/_lanes.py
 LARGEST = 2**24  # numbers in a dense array of weights: 128 MB
-LISTED = 1.8  # what an eight in a list costs, where one of all costs 1 and all of them stay in the cache
-CACHED = 2**21  # numbers that do: 16 MB
+FOUND = 25  # finding the list of a word takes as long as so many multiplications by what is in it
+EIGHT = 3.5  # and eight categories side by side as long as so many
 SAMPLE = 2**14  # words of documents that stand for all where routes are compared
 WORTH_A_KERNEL = 2**30  # multiplications for which Numba is loaded: the second is won back
 BY_SPARSE = 2  # a multiplication of sparse by sparse takes SciPy as long as so many of sparse by dense
+
+# Writes the scores of the documents from the given one on into an array, as many as it has rows.
+Writer = Callable[[int, np.ndarray], None]
 
 
 class Scorer:
@@ -32,46 +36,60 @@ class Scorer:
     def scores(self, matrix: sp.csr_matrix) -> np.ndarray:
         """(n, rows)"""
         out = np.empty((matrix.shape[0], len(self.intercepts)))
-        if "numba" in sys.modules or self._by_scipy_costs(matrix) >= WORTH_A_KERNEL:
-            self._by_kernel(matrix, out)
-        else:
-            self._by_scipy(matrix, out)
+        self._writer(matrix)(0, out)
         return out
+
+    def blocks(self, matrix: sp.csr_matrix, size: int) -> Iterator[np.ndarray]:
+        """The same for `size` documents after the other, all in the same memory: a block is good until the next."""
+        n, rows = matrix.shape[0], len(self.intercepts)
+        if self._at_a_time < rows:  # weights are laid out anew for every block
+            size = max(size, LARGEST // rows)
+        held, write = np.empty((min(size, n), rows)), self._writer(matrix)
+        for start in range(0, n, size):
+            out = held[: n - start]
+            write(start, out)
+            yield out
 
     def multiplications(self, matrix: sp.csr_matrix) -> int:
         """Of words of documents by weights that are not zero."""
         return int(self._kept_by[matrix.indices].sum())
 
-    def _by_kernel(self, matrix: sp.csr_matrix, out: np.ndarray) -> None:
+    def _writer(self, matrix: sp.csr_matrix) -> Writer:
+        if "numba" not in sys.modules and self._by_scipy_costs(matrix) < WORTH_A_KERNEL:
+            return partial(self._by_scipy, matrix)
+        X = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data)
+        return partial(self._by_list if self._is_listed(matrix) else self._in_full, *X)
+
+    def _is_listed(self, matrix: sp.csr_matrix) -> bool:
+        """Whether the words of the documents have so few weights that a list of them is worth it."""
+        words = matrix.indices[:: max(matrix.nnz // SAMPLE, 1)]
+        full = EIGHT * -(-len(self.intercepts) // LANES)
+        return bool(FOUND * len(words) + self._kept_by[words].sum() <= full * len(words))
+
+    def _by_list(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, start: int, out: np.ndarray) -> None:
         from lapwing.kernels import sparse
 
-        X = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data)
-        if self._is_listed(matrix):
-            sparse.in_blocks(*X, *self._blocks, self.intercepts, out)
-            return
+        sparse.by_list(indptr[start : start + len(out) + 1], indices, data, *self._lists, self.intercepts, out)
+
+    def _in_full(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, start: int, out: np.ndarray) -> None:
+        from lapwing.kernels import sparse
+
         rows, size = len(self.intercepts), self._at_a_time
         for first in range(0, rows, size):
             some = slice(first, first + size)
             weights = self._full if size >= rows else in_lanes(self.weights[some])
-            sparse.in_full(*X, weights, self.intercepts[some], first, out)
+            indptr_here = indptr[start : start + len(out) + 1]
+            sparse.in_full(indptr_here, indices, data, weights, self.intercepts[some], first, out)
 
-    def _is_listed(self, matrix: sp.csr_matrix) -> bool:
-        """Whether the eights that have weights for the words of the documents are few enough to be worth a list."""
-        if self._is_dense:
-            return False
-        words = matrix.indices[:: max(matrix.nnz // SAMPLE, 1)]
-        rows, d = self.weights.shape
-        cost = LISTED if rows * d <= CACHED else 1.0
-        return bool(cost * self._eights[words].sum() <= len(words) * -(-rows // LANES))
-
-    def _by_scipy(self, matrix: sp.csr_matrix, out: np.ndarray) -> None:
+    def _by_scipy(self, matrix: sp.csr_matrix, start: int, out: np.ndarray) -> None:
         rows, size = len(self.intercepts), self._at_a_time if self._is_dense else max(len(self.intercepts), 1)
         for first in range(0, rows, size):
             some = slice(first, first + size)
             weights = self._transposed if size >= rows else self.weights[some].toarray().T
-            for start in range(0, matrix.shape[0], BLOCK):
-                block = matrix[start : start + BLOCK] @ weights
-                out[start : start + BLOCK, some] = block if self._is_dense else block.toarray()
+            for at in range(0, len(out), BLOCK):
+                here = out[at : at + BLOCK]
+                block = matrix[start + at : start + at + len(here)] @ weights
+                here[:, some] = block if self._is_dense else block.toarray()
         out += self.intercepts
 
     def _by_scipy_costs(self, matrix: sp.csr_matrix) -> int:
@@ -96,11 +114,6 @@ class Scorer:
         return np.bincount(self.weights.indices, minlength=self.weights.shape[1])
 
     @cached_property
-    def _eights(self) -> np.ndarray:
-        """(d,) eights of categories of which one has a weight for the feature."""
-        return np.diff(self._blocks[0])
-
-    @cached_property
     def _transposed(self) -> np.ndarray | sp.csr_matrix:
         return self.weights.toarray().T.copy() if self._is_dense else self.weights.T.tocsr()
 
@@ -109,30 +122,20 @@ class Scorer:
         return in_lanes(self.weights)
 
     @cached_property
-    def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As kernels/sparse.py has them: where those of each feature begin, which categories they are, the weights."""
+    def _lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As kernels/sparse.py has them: where those of each feature begin, their categories, the weights."""
         by_feature = self.weights.T.tocsr()
-        place = by_feature.indices // LANES
-        feature = np.repeat(np.arange(by_feature.shape[0], dtype=np.int32), np.diff(by_feature.indptr))
-        new = np.ones(len(place), dtype=bool)
-        new[1:] = (place[1:] != place[:-1]) | (feature[1:] != feature[:-1])
-        out = cache_lines(int(np.count_nonzero(new)))
-        out[np.cumsum(new, dtype=np.int32) - 1, by_feature.indices % LANES] = by_feature.data
-        starts = np.concatenate([[0], np.cumsum(np.bincount(feature[new], minlength=by_feature.shape[0]))])
-        return starts.astype(np.int32), place[new].astype(np.int32), out
+        width = np.uint16 if len(self.intercepts) <= 2**16 else np.uint32
+        return by_feature.indptr.astype(np.uint32), by_feature.indices.astype(width), by_feature.data
 
 
 def in_lanes(weights: sp.csr_matrix) -> np.ndarray:
-    """(·, d, LANES) of a (rows, d) matrix."""
-    shape = (-(-weights.shape[0] // LANES), weights.shape[1], LANES)
-    out = cache_lines(shape[0] * shape[1]).reshape(shape)
-    row = np.repeat(np.arange(weights.shape[0], dtype=np.int32), np.diff(weights.indptr))
-    out[row // LANES, weights.indices, row % LANES] = weights.data
-    return out
-
-
-def cache_lines(count: int) -> np.ndarray:
-    """(count, LANES) zeros, each row a cache line of its own."""
-    memory = np.zeros((count + 1) * LANES)
+    """(d, ·, LANES) of a (rows, d) matrix, each vector a cache line of its own."""
+    rows, d = weights.shape
+    shape = (d, -(-rows // LANES), LANES)
+    memory = np.zeros((shape[0] * shape[1] + 1) * LANES)
     first = (-memory.ctypes.data % 64) // 8
-    return memory[first : first + count * LANES].reshape(count, LANES)
+    out = memory[first : first + shape[0] * shape[1] * LANES].reshape(shape)
+    row = np.repeat(np.arange(rows, dtype=np.int32), np.diff(weights.indptr))
+    out[weights.indices, row // LANES, row % LANES] = weights.data
+    return out
