@@ -274,6 +274,7 @@ PREDICT = """
 import re, sys, time
 import numpy as np, scipy.sparse as sp
 import lapwing
+from lapwing.model.deciding import Decider
 from lapwing.model.scoring import Scorer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -283,6 +284,7 @@ X, model, run = sp.load_npz(matrix), lapwing.load(model), lambda: None
 import numba
 for W in (sp.eye_array(64, format="csr"), sp.csr_matrix(np.ones((8, 64)))):  # kernels are loaded
     Scorer(W, np.zeros(W.shape[0])).scores(sp.eye_array(64, format="csr"))
+    Decider(Scorer(W, np.zeros(W.shape[0])), np.ones(W.shape[0])).places(sp.eye_array(64, format="csr"))
 W, b, classes = model.weights[:: int(every)], model.intercepts[:: int(every)], np.array(model.classes)[:: int(every)]
 if kind == "lapwing":
     run = lambda: model.predict(X)

@@ -101,14 +101,15 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray | list[tuple[Hashable, ...]]:
         """Classes; for label sets an indicator array, or tuples of labels where fit() had label lists."""
         check_is_fitted(self)
-        model, blocks = self.model_, self.model_.score_blocks(self._inputs(X))
+        model = self.model_
+        if self._label_lists and not model.exclusive:
+            return model.predict(self._inputs(X))  # type: ignore[return-value]
+        blocks = model.score_blocks(self._inputs(X))
         if model.exclusive:
             winners = [model.winners(scores) for scores in blocks]
             answer: np.ndarray = self.classes_[np.concatenate([np.zeros(0, dtype=np.int64), *winners])]
             return answer
         chosen = [model.members(scores) for scores in blocks]
-        if self._label_lists:
-            return model.label_sets(chosen)
         return np.vstack([np.zeros((0, len(model.classes)), dtype=bool), *chosen]).astype(int)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -93,3 +93,37 @@ def by_list(indptr, indices, data, starts, categories, weights, intercepts, out)
                 scores[categories[q]] += x * weights[q]
         for k in range(intercepts.size):
             scores[k] += intercepts[k]
+
+
+@kernel
+def beyond(indptr, indices, data, asked, order, starts, features, weights, intercepts, thresholds, held, found):
+    """Where scores exceed thresholds: places i × categories + k into `found`; returns how many. Eight categories of
+    `order` after the other, with the documents of which they are `asked`, (n, eights).
+
+    starts, features, weights   W by categories
+    intercepts, thresholds      (eights, LANES) in that order
+    held                        (d, 1, LANES) zeros, and left so: the weights of the eight that is in turn
+    """
+    scores = np.empty((1, LANES))
+    count = 0
+    for eight in range(asked.shape[1]):
+        chosen = order[eight * LANES : (eight + 1) * LANES]
+        for lane in range(chosen.size):
+            for q in range(starts[chosen[lane]], starts[chosen[lane] + 1]):
+                held[features[q], 0, lane] = weights[q]
+        for i in range(asked.shape[0]):
+            if not asked[i, eight]:
+                continue
+            _one(data, indices, indptr[i], indptr[i + 1], held, 0, scores)
+            over = 0
+            for lane in range(LANES):  # all at once: there is rarely one
+                over += scores[0, lane] + intercepts[eight, lane] > thresholds[eight, lane]
+            if over > 0:
+                for lane in range(chosen.size):
+                    if scores[0, lane] + intercepts[eight, lane] > thresholds[eight, lane]:
+                        found[count] = i * order.size + chosen[lane]
+                        count += 1
+        for lane in range(chosen.size):
+            for q in range(starts[chosen[lane]], starts[chosen[lane] + 1]):
+                held[features[q], 0, lane] = 0.0
+    return count

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.model.deciding import Decider
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
@@ -108,6 +109,10 @@ class LinearModel:
     def scorer(self) -> Scorer:
         return Scorer(self.weights, self.intercepts)
 
+    @cached_property
+    def _decider(self) -> Decider:
+        return Decider(self.scorer, self.thresholds)
+
     def vectors(self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto") -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
         if isinstance(documents, str):
@@ -195,28 +200,31 @@ class LinearModel:
 
     def predict(self, documents: Any) -> list[Hashable] | list[tuple[Hashable, ...]]:
         """One class per document where they are exclusive, else a tuple of the categories it is in."""
-        blocks = self.score_blocks(documents)
         if self.exclusive:
-            winners = [self.winners(scores) for scores in blocks]
+            winners = [self.winners(scores) for scores in self.score_blocks(documents)]
             return self._labels[np.concatenate([np.zeros(0, dtype=np.int64), *winners])].tolist()
-        return self.label_sets(self.members(scores) for scores in blocks)
+        matrix = self.vectors(documents)
+        return self._label_sets(self._places(matrix), matrix.shape[0])
 
-    def label_sets(self, blocks: Iterable[np.ndarray]) -> list[tuple[Hashable, ...]]:
-        """The classes of every row of yes and no, of one block of them after the other."""
+    def _places(self, matrix: sp.csr_matrix) -> np.ndarray:
+        """Numbers document × categories + category of what is in the category, ascending."""
+        if self.decision == "threshold" and self._decider.is_worth(matrix):
+            return self._decider.places(matrix)
         found, n = [np.zeros(0, dtype=np.int64)], 0
-        for chosen in blocks:
-            found.append(np.flatnonzero(chosen) + n * chosen.shape[1])  # far faster than np.nonzero
-            n += len(chosen)
-        rows, numbers = np.divmod(np.concatenate(found), len(self.classes))
+        for scores in self.score_blocks(matrix):
+            found.append(np.flatnonzero(self.members(scores)) + n * scores.shape[1])  # far faster than np.nonzero
+            n += len(scores)
+        return np.concatenate(found)
+
+    def _label_sets(self, places: np.ndarray, n: int) -> list[tuple[Hashable, ...]]:
+        rows, numbers = np.divmod(places, len(self.classes))
         names, counts = self._labels[numbers], np.bincount(rows, minlength=n)
         starts = np.cumsum(counts) - counts
         sets = np.empty(n, dtype=object)
-        for count in np.unique(
-            counts
-        ).tolist():  # documents in as many classes together: far faster than each by itself
+        for count in np.unique(counts).tolist():  # those in as many classes together: far faster than one by one
             here = np.flatnonzero(counts == count)
-            members = zip(*(names[starts[here] + k] for k in range(count))) if count else repeat(())
-            sets[here] = np.fromiter(members, dtype=object, count=len(here))
+            columns = (names[starts[here] + k].tolist() for k in range(count))
+            sets[here] = np.fromiter(zip(*columns, strict=True) if count else repeat(()), dtype=object, count=len(here))
         return sets.tolist()
 
     def top_features(self, row: int, limit: int | None = None) -> list[tuple[str, float]]:

@@ -8,7 +8,7 @@ sparse, or by dense where the model is. The bits are the same by any route.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, partial
 
 import numpy as np
@@ -24,7 +24,7 @@ WORTH_A_KERNEL = 2**30  # multiplications for which Numba is loaded: the second 
 BY_SPARSE = 2  # a multiplication of sparse by sparse takes SciPy as long as so many of sparse by dense
 
 # Writes the scores of the documents from the given one on into an array, as many as it has rows.
-Writer = Callable[[int, np.ndarray], None]
+Writer = partial[None]
 
 
 class Scorer:
@@ -41,10 +41,10 @@ class Scorer:
 
     def blocks(self, matrix: sp.csr_matrix, size: int) -> Iterator[np.ndarray]:
         """The same for `size` documents after the other, all in the same memory: a block is good until the next."""
-        n, rows = matrix.shape[0], len(self.intercepts)
-        if self._at_a_time < rows:  # weights are laid out anew for every block
+        n, rows, write = matrix.shape[0], len(self.intercepts), self._writer(matrix)
+        if self._at_a_time < rows and write.func != self._by_list:  # weights are laid out anew for every block
             size = max(size, LARGEST // rows)
-        held, write = np.empty((min(size, n), rows)), self._writer(matrix)
+        held = np.empty((min(size, n), rows))
         for start in range(0, n, size):
             out = held[: n - start]
             write(start, out)
