@@ -57,6 +57,7 @@ def _side_by_side(width: int) -> Callable[..., None]:
 
 
 _one, _two, _three, _four = map(_side_by_side, (1, 2, 3, 4))
+SOME = 2 * LANES  # categories ruled out together
 
 
 @kernel
@@ -97,33 +98,34 @@ def by_list(indptr, indices, data, starts, categories, weights, intercepts, out)
 
 @kernel
 def beyond(indptr, indices, data, asked, order, starts, features, weights, intercepts, thresholds, held, found):
-    """Where scores exceed thresholds: places i × categories + k into `found`; returns how many. Eight categories of
-    `order` after the other, with the documents of which they are `asked`, (n, eights).
+    """Where scores exceed thresholds: places i × categories + k into `found`; returns how many. SOME categories of
+    `order` after the other, with the documents of which they are `asked`, (n, ·).
 
     starts, features, weights   W by categories
-    intercepts, thresholds      (eights, LANES) in that order
-    held                        (d, 1, LANES) zeros, and left so: the weights of the eight that is in turn
+    intercepts, thresholds      (·, SOME) in that order
+    held                        (d, SOME / LANES, LANES) zeros, and left so: the weights of those that are in turn
     """
-    scores = np.empty((1, LANES))
+    scores = np.empty((SOME // LANES, LANES))
+    flat = scores.ravel()
     count = 0
-    for eight in range(asked.shape[1]):
-        chosen = order[eight * LANES : (eight + 1) * LANES]
-        for lane in range(chosen.size):
-            for q in range(starts[chosen[lane]], starts[chosen[lane] + 1]):
-                held[features[q], 0, lane] = weights[q]
+    for turn in range(asked.shape[1]):
+        chosen = order[turn * SOME : (turn + 1) * SOME]
+        for at in range(chosen.size):
+            for q in range(starts[chosen[at]], starts[chosen[at] + 1]):
+                held[features[q], at // LANES, at % LANES] = weights[q]
         for i in range(asked.shape[0]):
-            if not asked[i, eight]:
+            if not asked[i, turn]:
                 continue
-            _one(data, indices, indptr[i], indptr[i + 1], held, 0, scores)
+            _two(data, indices, indptr[i], indptr[i + 1], held, 0, scores)
             over = 0
-            for lane in range(LANES):  # all at once: there is rarely one
-                over += scores[0, lane] + intercepts[eight, lane] > thresholds[eight, lane]
+            for at in range(SOME):  # all at once: there is rarely one
+                over += flat[at] + intercepts[turn, at] > thresholds[turn, at]
             if over > 0:
-                for lane in range(chosen.size):
-                    if scores[0, lane] + intercepts[eight, lane] > thresholds[eight, lane]:
-                        found[count] = i * order.size + chosen[lane]
+                for at in range(chosen.size):
+                    if flat[at] + intercepts[turn, at] > thresholds[turn, at]:
+                        found[count] = i * order.size + chosen[at]
                         count += 1
-        for lane in range(chosen.size):
-            for q in range(starts[chosen[lane]], starts[chosen[lane] + 1]):
-                held[features[q], 0, lane] = 0.0
+        for at in range(chosen.size):
+            for q in range(starts[chosen[at]], starts[chosen[at] + 1]):
+                held[features[q], at // LANES, at % LANES] = 0.0
     return count

@@ -1,8 +1,8 @@
-"""Which documents are in which categories where thresholds decide: most are ruled out eight categories at a time.
+"""Which documents are in which categories where thresholds decide: most are ruled out sixteen categories at a time.
 
 A document x is in category k where x·β_k > τ_k, the threshold less the intercept. For x ≥ 0 and τ_k > 0 that takes
-x·u > 1 with u_j the largest β_jk / τ_k of eight categories: a product for eight, and it rules out most of them. What is
-left is worked out as ever, and the answers are the same to the bit.
+x·u > 1 with u_j the largest β_jk / τ_k of sixteen categories: one product for all, and it rules out most. What is left
+is worked out as ever, and the answers are the same to the bit.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.model.scoring import LANES, Scorer, in_lanes
+from lapwing.model.scoring import Scorer, in_lanes
 
+SOME = 16  # categories ruled out together, as in kernels/sparse.py
 BLOCK_BOUNDS = 2**16  # bounds held at a time: 0.5 MB, which stay in the cache
 LAID_OUT = 32  # times as many multiplications as weights must there be, zeros included, to lay the weights out anew
 ROUNDING = 2.0**-50  # eight times that of one operation
@@ -48,39 +49,43 @@ class Decider:
             np.less_equal(bounds, limits, out=in_question[done : done + len(bounds)])
             done += len(bounds)
         np.logical_not(in_question, out=in_question)  # what is not a number is
-        W, eights = self.scorer.weights, (len(largest), LANES)
-        b, thresholds = np.zeros(eights), np.full(eights, np.inf)
+        W, shape = self.scorer.weights, (len(largest), SOME)
+        b, thresholds = np.zeros(shape), np.full(shape, np.inf)
         b.flat[:rows], thresholds.flat[:rows] = self.scorer.intercepts[order], self.thresholds[order]
-        held = in_lanes(sp.csr_matrix((1, matrix.shape[1])))
-        found = np.empty(LANES * np.count_nonzero(in_question), dtype=np.int64)
+        held = in_lanes(sp.csr_matrix((SOME, matrix.shape[1])))
+        found = np.empty(SOME * np.count_nonzero(in_question), dtype=np.int64)
         X = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data)
         count = sparse.beyond(*X, in_question, order, W.indptr, W.indices, W.data, b, thresholds, held, found)
         return np.sort(found[:count])
 
     @cached_property
     def _upper(self) -> tuple[Scorer, np.ndarray, np.ndarray]:
-        """(u of every eight as a scorer, its largest entry, categories in the order in which eights have them).
+        """(u of SOME categories after the other as a scorer, their largest entries, the order of the categories).
 
-        Those of like size are together: where they have many weights they have them for the same words. An eight with
-        a τ that is not positive has no u, and as if its largest entry were infinite is never ruled out.
+        Those of like size are together: where they have many weights they have them for the same words. Those with a
+        τ that is not positive have no u, and, as if its largest entry were infinite, are never ruled out.
         """
         W = self.scorer.weights
         order = np.argsort(-np.diff(W.indptr), kind="stable")
         needed = self.thresholds - self.scorer.intercepts
-        eights = [order[first : first + LANES] for first in range(0, len(order), LANES)]
-        largest, made = np.full(len(eights), np.inf), []
-        for number, rows in enumerate(eights):
-            some, features, top = W[rows], np.zeros(0, dtype=np.int32), np.zeros(0)
-            with np.errstate(divide="ignore", over="ignore"):
-                values = some.data / np.repeat(needed[rows], np.diff(some.indptr))
-            if (needed[rows] >= SMALLEST).all() and np.isfinite(values).all() and len(values):
-                largest[number] = np.abs(values).max()
-                by_feature = np.argsort(some.indices, kind="stable")
-                features, starts, counts = np.unique(some.indices[by_feature], return_index=True, return_counts=True)
-                top = np.maximum.reduceat(values[by_feature], starts)
-                top = np.where(counts < len(rows), np.maximum(top, 0.0), top)
-            made.append((features, top))
-        starts = np.concatenate([[0], np.cumsum([len(features) for features, _ in made])])
-        features, top = (np.concatenate(parts) for parts in zip(*made, strict=True))
-        upper = sp.csr_matrix((top, features, starts), shape=(len(made), W.shape[1]))
-        return Scorer(upper, np.zeros(len(made))), largest, order
+        turns = [order[first : first + SOME] for first in range(0, len(order), SOME)]
+        largest, starts = np.zeros(len(turns)), [0]
+        features, top = [], []
+        for turn, rows in enumerate(turns):
+            most, count = np.full(W.shape[1], -np.inf), np.zeros(W.shape[1], dtype=np.int8)
+            for k in rows:
+                own = slice(W.indptr[k], W.indptr[k + 1])
+                with np.errstate(divide="ignore", over="ignore"):
+                    values = W.data[own] / needed[k] if needed[k] >= SMALLEST else np.full(1, np.inf)
+                largest[turn] = max(largest[turn], np.abs(values).max(initial=0.0))
+                if not np.isfinite(largest[turn]):
+                    count[:] = 0
+                    break
+                here = W.indices[own]
+                most[here] = np.maximum(most[here], values)
+                count[here] += 1
+            features.append(np.flatnonzero(count).astype(np.int32))
+            top.append(np.maximum(most[features[-1]], np.where(count[features[-1]] < len(rows), 0.0, -np.inf)))
+            starts.append(starts[-1] + len(features[-1]))
+        upper = sp.csr_matrix((np.concatenate(top), np.concatenate(features), starts), shape=(len(turns), W.shape[1]))
+        return Scorer(upper, np.zeros(len(turns))), largest, order
