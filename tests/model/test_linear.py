@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import InputError
+from lapwing.kernels import sparse
 from lapwing.model import LinearModel
 from lapwing.model.linear import best
 from lapwing.model.scoring import Scorer
@@ -269,6 +270,79 @@ def test_all_routes_agree_to_the_bit(density: float, categories: int, monkeypatc
     assert {route: scores.tobytes() for route, scores in found.items()} == dict.fromkeys(
         found, found["listed"].tobytes()
     )
+
+
+@pytest.fixture
+def many_labels() -> tuple[LinearModel, sp.csr_matrix]:
+    """Categories of all sizes, of which few documents are in any."""
+    draw = np.random.default_rng(4)
+    kept = draw.random((37, 60)) < draw.random((37, 1)) ** 2
+    weights = np.where(kept, 3.0 * draw.standard_normal((37, 60)), 0.0)
+    documents = sp.random(300, 60, 0.2, random_state=2, format="csr")
+    return model(weights, draw.uniform(-8.0, -1.0, 37), classes=tuple(range(37))), documents
+
+
+def one_by_one(made: LinearModel, documents: sp.csr_matrix) -> list[tuple[object, ...]]:
+    chosen = made.scores(documents) > made.thresholds
+    return [tuple(made.classes[k] for k in np.flatnonzero(row)) for row in chosen]
+
+
+@pytest.mark.parametrize("block", [1, 50, 2**16])
+def test_ruling_categories_out_changes_no_answer(
+    many_labels: tuple[LinearModel, sp.csr_matrix], block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numba  # noqa: F401
+
+    monkeypatch.setattr("lapwing.model.deciding.BLOCK_BOUNDS", block)
+    made, documents = many_labels
+    expected = one_by_one(made, documents)
+    assert 100 < sum(map(len, expected)) < 3000
+    assert made._decider.is_worth(documents)
+    assert made.predict(documents) == expected
+    asked = []
+    compiled = sparse.beyond
+    monkeypatch.setattr(sparse, "beyond", lambda *given: asked.append(given[3].mean()) or compiled(*given))
+    assert made.predict(documents) == expected
+    assert 0.0 < asked[0] < 0.9  # and some were ruled out
+
+
+@pytest.mark.parametrize("step", [-1, 0, 1])
+def test_a_score_at_its_threshold_is_not_ruled_out_by_rounding(
+    many_labels: tuple[LinearModel, sp.csr_matrix], step: int
+) -> None:
+    import numba  # noqa: F401
+
+    made, documents = many_labels
+    best_scores = made.scores(documents).max(axis=0)
+    thresholds = np.nextafter(best_scores, step * np.inf) if step else best_scores
+    at = replace(made, thresholds=thresholds)
+    assert at.predict(documents) == one_by_one(at, documents)
+    assert set().union(*at.predict(documents)) == (set(range(37)) if step < 0 else set())
+
+
+def test_what_cannot_be_bounded_is_worked_out(many_labels: tuple[LinearModel, sp.csr_matrix]) -> None:
+    import numba  # noqa: F401
+
+    made, documents = many_labels
+    below = made.intercepts - 1.0
+    for odd in (np.inf, -np.inf, below[0], made.intercepts[0], made.intercepts[0] + 1e-310, 1e300, -1e300):
+        thresholds = made.thresholds.copy()
+        thresholds[::5] = odd
+        at = replace(made, thresholds=thresholds)
+        assert at._decider.places(documents).tolist() == np.flatnonzero(at.scores(documents) > thresholds).tolist()
+    signed = documents.copy()
+    signed.data[::3] *= -1.0
+    assert not made._decider.is_worth(signed)
+    assert made.predict(signed) == one_by_one(made, signed)
+    assert made.predict(documents[:0]) == []
+    assert made.predict(sp.csr_matrix((3, 60))) == one_by_one(made, sp.csr_matrix((3, 60)))
+    unsorted = sp.csr_matrix(
+        (documents.data[::-1], documents.indices[::-1], documents.indptr[-1] - documents.indptr[::-1])
+    )
+    unsorted.indptr = unsorted.indptr.astype(np.int64)
+    assert made.predict(unsorted) == one_by_one(made, unsorted)
+    empty = model(np.zeros((37, 60)), np.linspace(-1.0, 1.0, 37), classes=tuple(range(37)))
+    assert empty.predict(documents) == one_by_one(empty, documents)
 
 
 def test_multiplications_are_counted() -> None:
