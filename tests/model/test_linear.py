@@ -336,6 +336,7 @@ def test_what_cannot_be_bounded_is_worked_out(many_labels: tuple[LinearModel, sp
     assert made.predict(signed) == one_by_one(made, signed)
     assert made.predict(documents[:0]) == []
     assert made.predict(sp.csr_matrix((3, 60))) == one_by_one(made, sp.csr_matrix((3, 60)))
+    # features in another order, arrays that run backwards
     unsorted = sp.csr_matrix(
         (documents.data[::-1], documents.indices[::-1], documents.indptr[-1] - documents.indptr[::-1])
     )

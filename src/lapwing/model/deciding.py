@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.model.scoring import Scorer, in_lanes
+from lapwing.model.scoring import Scorer, for_kernels, in_lanes
 
 SOME = 16  # categories ruled out together, as in kernels/sparse.py
 BLOCK_BOUNDS = 2**16  # bounds held at a time: 0.5 MB, which stay in the cache
@@ -54,8 +54,8 @@ class Decider:
         b.flat[:rows], thresholds.flat[:rows] = self.scorer.intercepts[order], self.thresholds[order]
         held = in_lanes(sp.csr_matrix((SOME, matrix.shape[1])))
         found = np.empty(SOME * np.count_nonzero(in_question), dtype=np.int64)
-        X = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data)
-        count = sparse.beyond(*X, in_question, order, W.indptr, W.indices, W.data, b, thresholds, held, found)
+        by_category = (W.indptr, W.indices, W.data)
+        count = sparse.beyond(*for_kernels(matrix), in_question, order, *by_category, b, thresholds, held, found)
         return np.sort(found[:count])
 
     @cached_property

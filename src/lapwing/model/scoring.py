@@ -57,8 +57,7 @@ class Scorer:
     def _writer(self, matrix: sp.csr_matrix) -> Writer:
         if "numba" not in sys.modules and self._by_scipy_costs(matrix) < WORTH_A_KERNEL:
             return partial(self._by_scipy, matrix)
-        X = (matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data)
-        return partial(self._by_list if self._is_listed(matrix) else self._in_full, *X)
+        return partial(self._by_list if self._is_listed(matrix) else self._in_full, *for_kernels(matrix))
 
     def _is_listed(self, matrix: sp.csr_matrix) -> bool:
         """Whether the words of the documents have so few weights that a list of them is worth it."""
@@ -127,6 +126,12 @@ class Scorer:
         by_feature = self.weights.T.tocsr()
         width = np.uint16 if len(self.intercepts) <= 2**16 else np.uint32
         return by_feature.indptr.astype(np.uint32), by_feature.indices.astype(width), by_feature.data
+
+
+def for_kernels(matrix: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, data) as kernels/sparse.py takes them, without gaps."""
+    indptr, indices = (np.ascontiguousarray(array, dtype=np.int32) for array in (matrix.indptr, matrix.indices))
+    return indptr, indices, np.ascontiguousarray(matrix.data)
 
 
 def in_lanes(weights: sp.csr_matrix) -> np.ndarray:
