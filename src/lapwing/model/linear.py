@@ -21,7 +21,7 @@ from lapwing.model.scoring import Scorer
 from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
-BLOCK_SCORES = 2**16  # scores held at a time where they only decide: 0.5 MB, which stay in the cache
+BLOCK_SCORES = 2**17  # scores held at a time where they only decide: 1 MB, which stay in the cache
 
 
 @dataclass(frozen=True)

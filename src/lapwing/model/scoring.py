@@ -42,7 +42,8 @@ class Scorer:
     def blocks(self, matrix: sp.csr_matrix, size: int) -> Iterator[np.ndarray]:
         """The same for `size` documents after the other, all in the same memory: a block is good until the next."""
         n, rows, write = matrix.shape[0], len(self.intercepts), self._writer(matrix)
-        if self._at_a_time < rows and write.func != self._by_list:  # weights are laid out anew for every block
+        in_full = write.func == self._in_full or (write.func == self._by_scipy and self._is_dense)
+        if in_full and self._at_a_time < rows:  # weights are laid out anew for every block
             size = max(size, LARGEST // rows)
         held = np.empty((min(size, n), rows))
         for start in range(0, n, size):
