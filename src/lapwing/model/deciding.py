@@ -49,13 +49,12 @@ class Decider:
             np.less_equal(bounds, limits, out=in_question[done : done + len(bounds)])
             done += len(bounds)
         np.logical_not(in_question, out=in_question)  # what is not a number is
-        W, shape = self.scorer.weights, (len(largest), SOME)
-        b, thresholds = np.zeros(shape), np.full(shape, np.inf)
+        b, thresholds = np.zeros((len(largest), SOME)), np.full((len(largest), SOME), np.inf)
         b.flat[:rows], thresholds.flat[:rows] = self.scorer.intercepts[order], self.thresholds[order]
         held = in_lanes(sp.csr_matrix((SOME, matrix.shape[1])))
         found = np.empty(SOME * np.count_nonzero(in_question), dtype=np.int64)
-        by_category = (W.indptr, W.indices, W.data)
-        count = sparse.beyond(*for_kernels(matrix), in_question, order, *by_category, b, thresholds, held, found)
+        X, W = for_kernels(matrix), for_kernels(self.scorer.weights)
+        count = sparse.beyond(*X, in_question, order, *W, b, thresholds, held, found)
         return np.sort(found[:count])
 
     @cached_property
