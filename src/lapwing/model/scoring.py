@@ -138,10 +138,11 @@ def for_kernels(matrix: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def in_lanes(weights: sp.csr_matrix) -> np.ndarray:
     """(d, ·, LANES) of a (rows, d) matrix, each vector a cache line of its own."""
     rows, d = weights.shape
-    shape = (d, -(-rows // LANES), LANES)
-    memory = np.zeros((shape[0] * shape[1] + 1) * LANES)
+    width = -(-rows // LANES) * LANES
+    memory = np.zeros(d * width + LANES)
     first = (-memory.ctypes.data % 64) // 8
-    out = memory[first : first + shape[0] * shape[1] * LANES].reshape(shape)
-    row = np.repeat(np.arange(rows, dtype=np.int32), np.diff(weights.indptr))
-    out[weights.indices, row // LANES, row % LANES] = weights.data
-    return out
+    out = memory[first : first + d * width].reshape(d, width)
+    for row in range(rows):
+        own = slice(weights.indptr[row], weights.indptr[row + 1])
+        out[weights.indices[own], row] = weights.data[own]
+    return out.reshape(d, -1, LANES)

@@ -237,8 +237,8 @@ def _prediction(collection: Collection, ridge: Result, pruned: Result) -> str:
     )
     if not collection.train.exclusive:
         said += (
-            " What Selected Ridge gains it gains where one product rules out sixteen categories at once; the weights of "
-            "what is left are laid out for each run, which for a dense model takes longer than it saves."
+            " What Selected Ridge gains it gains where one product rules out sixteen categories; the weights of "
+            "what is left are laid out anew each time, which for a dense model takes longer than it saves."
         )
     if paper is not None:
         theirs, sparse = (paper.rows[method.name].prediction for method in (RIDGE, SELECTED))
