@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lapwing.errors import InputError
 from lapwing.kernels import sparse
 from lapwing.model import LinearModel
+from lapwing.model.deciding import Decider
 from lapwing.model.linear import best
 from lapwing.model.scoring import Scorer
 from lapwing.text import strip_html
@@ -318,6 +319,18 @@ def test_a_score_at_its_threshold_is_not_ruled_out_by_rounding(
     at = replace(made, thresholds=thresholds)
     assert at.predict(documents) == one_by_one(at, documents)
     assert set().union(*at.predict(documents)) == (set(range(37)) if step < 0 else set())
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(1, 30), st.floats(0.02, 1.0), st.integers(0, 10_000))
+def test_places_are_those_of_scores_over_thresholds(rows: int, width: int, density: float, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    weights = sp.random(rows, width, density, random_state=seed, format="csr", data_rvs=draw.standard_normal)
+    documents = sp.random(20, width, 0.3, random_state=seed + 1, format="csr")
+    scorer = Scorer(weights, draw.uniform(-1.5, 0.2, rows))
+    thresholds = draw.choice([0.0, 0.5, np.inf, -1.0], rows, p=[0.85, 0.05, 0.05, 0.05])
+    found = Decider(scorer, thresholds).places(documents)
+    assert found.tolist() == np.flatnonzero(scorer.scores(documents) > thresholds).tolist()
 
 
 def test_what_cannot_be_bounded_is_worked_out(many_labels: tuple[LinearModel, sp.csr_matrix]) -> None:

@@ -17,6 +17,8 @@ from numba.extending import intrinsic
 from lapwing.kernels._jit import kernel
 from lapwing.kernels._lanes import _EVERYWHERE, _FIRST, _NOTHING, _VECTOR, LANES, _row
 
+_NARROW = ir.VectorType(ir.FloatType(), LANES)
+
 
 def _side_by_side(width: int) -> Callable[..., None]:
     """`width` vectors of LANES categories at a time: as many sums that need not wait for each other."""
@@ -25,7 +27,7 @@ def _side_by_side(width: int) -> Callable[..., None]:
         """out[g] = Σ_k x_k weights[j_k, g] over the stored entries k of a row, for g from `first` on."""
         out[first : first + width] = 0.0
         for k in range(start, stop):
-            out[first : first + width] += data[k] * weights[indices[k], first : first + width]
+            out[first : first + width] += data[k] * weights[indices[k], first : first + width].astype(np.float64)
 
     @intrinsic
     def compiled(_context, data, indices, start, stop, weights, first, out):
@@ -44,8 +46,12 @@ def _side_by_side(width: int) -> Callable[..., None]:
                 row = builder.add(builder.mul(feature, vectors[1]), g)
                 for at, total in enumerate(totals):
                     place = _row(context, builder, kinds[4], arguments[4], builder.add(row, ir.Constant(intp, at)))
-                    term = builder.fmul(factor, builder.load(place, align=8))
-                    builder.store(builder.fadd(builder.load(total), term), total)
+                    if kinds[4].dtype == types.float32:
+                        narrow = builder.load(builder.bitcast(place, _NARROW.as_pointer()), align=4)
+                        vector = builder.fpext(narrow, _VECTOR)
+                    else:
+                        vector = builder.load(place, align=8)
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(factor, vector)), total)
             for at, total in enumerate(totals):
                 place = _row(context, builder, kinds[6], arguments[6], builder.add(g, ir.Constant(intp, at)))
                 builder.store(builder.load(total), place, align=8)
@@ -62,7 +68,7 @@ SOME = 2 * LANES  # categories ruled out together
 
 @kernel
 def in_full(indptr, indices, data, weights, intercepts, first, out):
-    """W with its zeros, (d, ·, LANES); `first` is the column of `out` where these categories begin."""
+    """W with its zeros, (d, ·, LANES), of double or single precision; `first` is the column of `out` where it begins."""
     many = weights.shape[1]
     scores = np.empty((many, LANES))
     flat = scores.ravel()

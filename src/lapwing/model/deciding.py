@@ -16,10 +16,11 @@ import scipy.sparse as sp
 from lapwing.model.scoring import Scorer, for_kernels, in_lanes
 
 SOME = 16  # categories ruled out together, as in kernels/sparse.py
-BLOCK_BOUNDS = 2**16  # bounds held at a time: 0.5 MB, which stay in the cache
+BLOCK_BOUNDS = 2**15  # bounds held at a time: 0.25 MB, which stay in the cache
 LAID_OUT = 32  # times as many multiplications as weights must there be, zeros included, to lay the weights out anew
 ROUNDING = 2.0**-50  # eight times that of one operation
 SMALLEST = np.finfo(np.float64).tiny  # from here on roundings are relative
+LARGEST = 1e30  # entry of a u, in half the memory and rounded up
 
 
 class Decider:
@@ -41,8 +42,8 @@ class Decider:
         rows = len(self.thresholds)
         upper, largest, order = self._upper
         # Sums of m terms are off by m roundings of each, those of the scores and those of the bounds.
-        terms = float(np.diff(matrix.indptr).max()) + 4.0
-        limits = 1.0 - ROUNDING * terms * terms * (float(matrix.data.max()) * largest + 1.0)
+        terms = float(np.diff(matrix.indptr).max(initial=0)) + 4.0
+        limits = 1.0 - ROUNDING * terms * terms * (float(matrix.data.max(initial=0.0)) * largest + 1.0)
         in_question = np.empty((matrix.shape[0], len(largest)), dtype=bool)
         done = 0
         for bounds in upper.blocks(matrix, max(BLOCK_BOUNDS // len(largest), 1)):
@@ -51,7 +52,7 @@ class Decider:
         np.logical_not(in_question, out=in_question)  # what is not a number is
         b, thresholds = np.zeros((len(largest), SOME)), np.full((len(largest), SOME), np.inf)
         b.flat[:rows], thresholds.flat[:rows] = self.scorer.intercepts[order], self.thresholds[order]
-        held = in_lanes(sp.csr_matrix((SOME, matrix.shape[1])))
+        held = in_lanes(sp.csr_matrix((SOME, matrix.shape[1]), dtype=np.float64))
         found = np.empty(SOME * np.count_nonzero(in_question), dtype=np.int64)
         X, W = for_kernels(matrix), for_kernels(self.scorer.weights)
         count = sparse.beyond(*X, in_question, order, *W, b, thresholds, held, found)
@@ -77,14 +78,16 @@ class Decider:
                 with np.errstate(divide="ignore", over="ignore"):
                     values = W.data[own] / needed[k] if needed[k] >= SMALLEST else np.full(1, np.inf)
                 largest[turn] = max(largest[turn], np.abs(values).max(initial=0.0))
-                if not np.isfinite(largest[turn]):
-                    count[:] = 0
+                if largest[turn] > LARGEST:
+                    largest[turn], count[:] = np.inf, 0
                     break
                 here = W.indices[own]
                 most[here] = np.maximum(most[here], values)
                 count[here] += 1
             features.append(np.flatnonzero(count).astype(np.int32))
-            top.append(np.maximum(most[features[-1]], np.where(count[features[-1]] < len(rows), 0.0, -np.inf)))
+            exact = np.maximum(most[features[-1]], np.where(count[features[-1]] < len(rows), 0.0, -np.inf))
+            near = exact.astype(np.float32)
+            top.append(np.where(near < exact, np.nextafter(near, np.float32(np.inf)), near))
             starts.append(starts[-1] + len(features[-1]))
         upper = sp.csr_matrix((np.concatenate(top), np.concatenate(features), starts), shape=(len(turns), W.shape[1]))
         return Scorer(upper, np.zeros(len(turns))), largest, order

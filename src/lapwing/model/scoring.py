@@ -136,11 +136,11 @@ def for_kernels(matrix: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def in_lanes(weights: sp.csr_matrix) -> np.ndarray:
-    """(d, ·, LANES) of a (rows, d) matrix, each vector a cache line of its own."""
+    """(d, ·, LANES) of a (rows, d) matrix, each vector in one cache line."""
     rows, d = weights.shape
     width = -(-rows // LANES) * LANES
-    memory = np.zeros(d * width + LANES)
-    first = (-memory.ctypes.data % 64) // 8
+    memory = np.zeros(d * width + LANES, dtype=weights.dtype)
+    first = -memory.ctypes.data % (LANES * memory.itemsize) // memory.itemsize
     out = memory[first : first + d * width].reshape(d, width)
     for row in range(rows):
         own = slice(weights.indptr[row], weights.indptr[row + 1])
