@@ -295,6 +295,7 @@ def test_ruling_categories_out_changes_no_answer(
     import numba  # noqa: F401
 
     monkeypatch.setattr("lapwing.model.deciding.BLOCK_BOUNDS", block)
+    monkeypatch.setattr("lapwing.model.deciding.BLOCK_QUESTIONS", 4 * block)
     made, documents = many_labels
     expected = one_by_one(made, documents)
     assert 100 < sum(map(len, expected)) < 3000

@@ -68,7 +68,7 @@ SOME = 2 * LANES  # categories ruled out together
 
 @kernel
 def in_full(indptr, indices, data, weights, intercepts, first, out):
-    """W with its zeros, (d, ·, LANES), of double or single precision; `first` is the column of `out` where it begins."""
+    """W with its zeros, (d, ·, LANES), float64 or float32; `first` is the column of `out` where it begins."""
     many = weights.shape[1]
     scores = np.empty((many, LANES))
     flat = scores.ravel()

@@ -17,6 +17,7 @@ from lapwing.model.scoring import Scorer, for_kernels, in_lanes
 
 SOME = 16  # categories ruled out together, as in kernels/sparse.py
 BLOCK_BOUNDS = 2**15  # bounds held at a time: 0.25 MB, which stay in the cache
+BLOCK_QUESTIONS = 2**22  # whether a document may be in one of SOME categories, held at a time: 4 MB
 LAID_OUT = 32  # times as many multiplications as weights must there be, zeros included, to lay the weights out anew
 ROUNDING = 2.0**-50  # eight times that of one operation
 SMALLEST = np.finfo(np.float64).tiny  # from here on roundings are relative
@@ -37,6 +38,14 @@ class Decider:
 
     def places(self, matrix: sp.csr_matrix) -> np.ndarray:
         """Numbers document × rows + category, ascending, of what is over its threshold."""
+        n, rows = matrix.shape[0], len(self.thresholds)
+        size = max(BLOCK_QUESTIONS * SOME // rows, 1)
+        if n <= size:
+            return self._places(matrix)
+        parts = ((start, matrix[start : start + size]) for start in range(0, n, size))
+        return np.concatenate([self._places(part) + start * rows for start, part in parts])
+
+    def _places(self, matrix: sp.csr_matrix) -> np.ndarray:
         from lapwing.kernels import sparse
 
         rows = len(self.thresholds)
