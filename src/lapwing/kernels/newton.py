@@ -170,7 +170,9 @@ def _add_offsets(offset, chosen, d, H, G):
 
 
 @kernel
-def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest):
+def fit(
+    indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest, gradient
+):
     """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
@@ -179,6 +181,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
     widest                  give up where the working set would grow beyond this
+    gradient                (d+1,) of the loss near the start, or NaN; overwritten by one near the solution
 
     A working set of features grows by those that violate their optimality condition most. On it, each
     round replaces the loss by its quadratic model, solves that (kernels/quadratic.py) and goes along the
@@ -215,13 +218,14 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
     pull = np.empty(n)
     shift = np.empty(n)
     curvature = np.empty(n)
-    gradient, z = np.empty(d + 1), np.empty(d + 1)
+    z = np.empty(d + 1)
 
     loss = losses(margin, weight, link, theta)
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
         best_theta[i] = theta[i]
-    loss_gradient(indptr, indices, data, offset, pull, gradient)
+    if np.isnan(gradient[d]):
+        loss_gradient(indptr, indices, data, offset, pull, gradient)
     strength = 1.0
     for j in range(d):
         if l1[j] > 0.0 and beta[j] == mode[j]:

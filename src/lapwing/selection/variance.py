@@ -194,20 +194,32 @@ class _OverMatrix(HeldOut):
         self.prior, self.intercept_variance = prior, intercept_variance
         self.hessian, self.apart = hessian, validation
 
+        self.last: tuple[float, PriorArrays] | None = None
+
     def arrays(self, variance: float) -> PriorArrays:
+        """The prior's; those of the last variance are kept for the next run."""
+        if self.last is None or self.last[0] != variance:
+            self.last = variance, self._merged(variance)
+        return self.last[1]
+
+    def _merged(self, variance: float) -> PriorArrays:
         return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
 
-    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray) -> None:
-        minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link)
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, gradient: np.ndarray) -> None:
+        minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, gradient)
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)[0]
 
-    def fit(self, variance: float, run: int, start: np.ndarray | None) -> tuple[np.ndarray, list[float]]:
+    def fit(
+        self, variance: float, run: int, start: tuple[np.ndarray, np.ndarray] | None
+    ) -> tuple[tuple[np.ndarray, np.ndarray], list[float]]:
+        """What is started from is a solution and the loss's gradient there."""
         arrays, train = self.arrays(variance), self.training[run]
-        beta = np.clip(arrays.mode if start is None else start, arrays.lower, arrays.upper)
-        self._minimise(train, arrays, beta)
-        return beta, self._log_likelihoods(run, arrays, beta)
+        beta, gradient = (arrays.mode, np.full(arrays.mode.shape, np.nan)) if start is None else start
+        beta, gradient = np.clip(beta, arrays.lower, arrays.upper), gradient.copy()
+        self._minimise(train, arrays, beta, gradient)
+        return (beta, gradient), self._log_likelihoods(run, arrays, beta)
 
     def prepare(self, variances: Sequence[float]) -> None:
         """Those with Gaussian priors together."""
@@ -226,7 +238,7 @@ class _OverMatrix(HeldOut):
                 [arrays[v] for v, _ in some], betas, self.tol, self.max_iter, self.link,
             )  # fmt: skip
             for (v, run), beta in zip(some, betas, strict=True):
-                self.fitted[run][v] = beta.copy()
+                self.fitted[run][v] = beta.copy(), np.full(beta.shape, np.nan)
                 self.values[v][:, run] = self._log_likelihoods(run, arrays[v], beta)
 
     def _log_likelihoods(self, run: int, arrays: PriorArrays, beta: np.ndarray) -> list[float]:
@@ -247,11 +259,11 @@ class _OverMatrix(HeldOut):
 class _JointOverMatrix(_OverMatrix):
     """Of a polytomous model: y holds class numbers, the prior compiles to a row for every class."""
 
-    def arrays(self, variance: float) -> PriorArrays:
+    def _merged(self, variance: float) -> PriorArrays:
         prior = self.prior.compile(variance, len(self.problem.group), self.intercept_variance)
         return multinomial.merge(self.problem, prior)
 
-    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray) -> None:
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, gradient: np.ndarray) -> None:
         multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:

@@ -243,8 +243,11 @@ def minimise(
     tol: float,
     max_iter: int,
     link: str = "logit",
+    gradient: np.ndarray | None = None,
 ) -> tuple[float, float, float, int, bool, np.ndarray]:
     """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `problem.merge`.
+
+    gradient   of the loss near `beta`, or NaN where it is not known; overwritten. It saves the next fit a pass.
 
     Returns (objective, gap, kkt_bound, rounds, converged, dual point).
     """
@@ -257,7 +260,9 @@ def minimise(
         beta[:] = betas[0]
         objective, gap, _, kkt_bound, rounds, converged = (of_all[0].item() for of_all in found[:-1])
         return objective, gap, kkt_bound, rounds, converged, found[-1][0]
-    found = newton.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST)
+    gradient = np.full(len(beta), np.nan) if gradient is None else gradient
+    found = newton.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST, gradient)
     if not found[4] and found[3] < max_iter and not problem.offset.any():
         found = descent.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter)
+        gradient[:] = np.nan
     return found
