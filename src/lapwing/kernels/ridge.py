@@ -24,7 +24,7 @@ from lapwing.kernels._lanes import LANES, gather, scatter
 from lapwing.kernels.loss import bend, intercept_only, losses, slopes
 
 FEW = 0.1  # the most of X's entries that few documents may have, as long as the relative gap is wide:
-WIDE = 3.0
+WIDE = 1.0
 HEAVIEST = 1e9
 BENDS = 1.0  # a document counts among the few whose curvature weighs this much more than the prior
 SLOW = 12  # directions from few documents after which more of them are taken
@@ -213,7 +213,25 @@ def _rooted(E, mean, squares, l2, gradient, share, heads, least, root, u, h):
     return uu, uh, hh
 
 
+def _stepped(root, u, h, uu, step):
+    """-E^-½ N h"""
+    through = 0.0
+    for j in range(step.size):
+        through += u[j] * h[j]
+    for j in range(step.size):
+        step[j] = -root[j] * (h[j] - u[j] * through / uu)
+
+
+def _total(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 _rooted = kernel(_rooted, fastmath=REASSOCIATING)
+_stepped = kernel(_stepped, fastmath=REASSOCIATING)
+_total = kernel(_total, fastmath=REASSOCIATING)
 
 
 @kernel
@@ -236,10 +254,7 @@ def _from_few(
     """
     size, m = gradient.size, few.size
     E, mean, root, u, h = work
-    bending = heads = 0.0
-    for i in range(weight.size):
-        bending += curvature[i]
-        heads += weight[i]
+    bending, heads = _total(curvature), _total(weight)
     average, least = bending / heads, 1e-9 * heads
     E[:], mean[:] = squares, sums
     for i in few:
@@ -252,10 +267,11 @@ def _from_few(
         bending, heads = 0.0, np.inf
     uu, uh, hh = _rooted(E, mean, squares, l2, gradient, max(bending, 0.0) / heads, heads, 0.01 * average, root, u, h)
 
-    column, value, start = np.empty(entries, np.int32), np.empty(entries), np.zeros(m + 1, np.int64)
+    # Unsigned, so that no entry is looked for from the end: a third of the time.
+    column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.zeros(m + 1, np.uint64)
     # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
     right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
-    k = 0
+    k, one = np.uint64(0), np.uint64(1)
     for a in range(m):
         i = few[a]
         scale = np.sqrt(curvature[i])
@@ -266,7 +282,7 @@ def _from_few(
             vh += value[k] * h[j]
             vu += value[k] * u[j]
             vv += value[k] * value[k]
-            k += 1
+            k += one
         start[a + 1] = k
         right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + (vv - vu * vu / uu) / weight[i], vu
 
@@ -281,11 +297,16 @@ def _from_few(
                 total[column[k]] += value[k] * direction[a]
         through = np.sum(w * direction) / uu
         for a in range(m):
-            product = direction[a] - w[a] * through
-            for k in range(start[a], start[a + 1]):
-                product += value[k] * total[column[k]]
-            image[a] = product
-        if entries > size:
+            even, odd = direction[a] - w[a] * through, 0.0  # two sums, neither waiting for the other
+            k = start[a]
+            while k + one < start[a + 1]:
+                even += value[k] * total[column[k]]
+                odd += value[k + one] * total[column[k + one]]
+                k += one + one
+            if k < start[a + 1]:
+                even += value[k] * total[column[k]]
+            image[a] = even + odd
+        if 8 * entries > size:
             total[:] = 0.0
         else:
             for k in range(entries):
@@ -301,9 +322,7 @@ def _from_few(
         pull[a] = np.sqrt(curvature[few[a]]) * z[a]
         for k in range(start[a], start[a + 1]):
             h[column[k]] -= value[k] * z[a]
-    through = np.sum(u * h) / uu
-    for j in range(size):
-        step[j] = -root[j] * (h[j] - u[j] * through)
+    _stepped(root, u, h, uu, step)
     return 0.5 * gain
 
 
