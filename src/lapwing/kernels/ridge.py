@@ -24,11 +24,12 @@ from lapwing.kernels._lanes import LANES, gather, scatter
 from lapwing.kernels.loss import bend, intercept_only, losses, slopes
 
 FEW = 0.1  # the most of X's entries that few documents may have, as long as the relative gap is wide:
-WIDE = 1.0
+WIDE = 2.0
 HEAVIEST = 1e9
 BENDS = 1.0  # a document counts among the few whose curvature weighs this much more than the prior
 SLOW = 12  # directions from few documents after which more of them are taken
 EARLY = 1e3  # relative gap above which a direction may be rough
+NEAR = 0.03  # a step of the constant so short that the next would be shorter by far
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
 IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = range(6)  # what a lane is at
 
@@ -393,6 +394,25 @@ def _halved(gradient, l2):
     return total
 
 
+def _slant(beta, mode, l2, step):
+    """First and second derivative of the penalty along `step`."""
+    first = second = 0.0
+    for j in range(step.size):
+        first += l2[j] * (beta[j] - mode[j]) * step[j]
+        second += l2[j] * step[j] * step[j]
+    return first, second
+
+
+def _bends(margin, theta, weight, link, curvature):
+    """c_i loss''(r_i), never 0"""
+    if link == 0:
+        for i in range(theta.size):
+            curvature[i] = weight[i] * (theta[i] * (1.0 - theta[i]) + 1e-300)
+    else:
+        for i in range(theta.size):
+            curvature[i] = weight[i] * (bend(margin[i], theta[i], link) + 1e-300)
+
+
 def _pulls(margin, theta, weight, link, shift):
     """First and second derivative of the loss along `shift`."""
     first = second = 0.0
@@ -402,6 +422,8 @@ def _pulls(margin, theta, weight, link, shift):
     return first, second
 
 
+_slant = kernel(_slant, fastmath=REASSOCIATING)
+_bends = kernel(_bends, fastmath=REASSOCIATING)
 _pulls = kernel(_pulls, fastmath=REASSOCIATING)
 
 
@@ -452,6 +474,8 @@ def _level(margin, y, weight, link, away, l2, theta):
         step += move
         for i in range(margin.size):
             margin[i] += y[i] * move
+        if abs(move) < NEAR:
+            break
     return step
 
 
@@ -525,10 +549,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
         for lane in _those(at, STEP, lanes):
             c = category[lane]
             mode, penalty = modes[which[c]], l2s[which[c]]
-            slope = curve = 0.0
-            for j in range(size):
-                slope += penalty[j] * (betas[c, j] - mode[j]) * steps[lane, j]
-                curve += penalty[j] * steps[lane, j] * steps[lane, j]
+            slope, curve = _slant(betas[c], mode, penalty, steps[lane])
             for i in range(n):
                 shift[lane, i] *= Y[c, i]
             t = _search(margin[lane], thetas[c], shift[lane], weights[c], link, slope, curve, objective[c], room, theta)
@@ -590,8 +611,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                 at[lane] = IDLE
                 continue
             rounds[c] += 1
-            for i in range(n):
-                curvature[lane, i] = weights[c, i] * max(bend(margin[lane, i], thetas[c, i], link), 1e-300)
+            _bends(margin[lane], thetas[c], weights[c], link, curvature[lane])
             if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
                 _sums(indptr, indices, data, weights[c], sums[lane])
                 _squares(indptr, indices, data, weights[c], squares[lane])
