@@ -272,19 +272,19 @@ def _from_few(
     column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.zeros(m + 1, np.uint64)
     # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
     right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
-    k, one = np.uint64(0), np.uint64(1)
+    at, one = np.uint64(0), np.uint64(1)
     for a in range(m):
         i = few[a]
         scale = np.sqrt(curvature[i])
         vh = vu = vv = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            column[k], value[k] = j, scale * data[e] * root[j]
-            vh += value[k] * h[j]
-            vu += value[k] * u[j]
-            vv += value[k] * value[k]
-            k += one
-        start[a + 1] = k
+            column[at], value[at] = j, scale * data[e] * root[j]
+            vh += value[at] * h[j]
+            vu += value[at] * u[j]
+            vv += value[at] * value[at]
+            at += one
+        start[a + 1] = at
         right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + (vv - vu * vu / uu) / weight[i], vu
 
     z, residual, image = np.zeros(m), right.copy(), np.empty(m)
@@ -299,13 +299,13 @@ def _from_few(
         through = np.sum(w * direction) / uu
         for a in range(m):
             even, odd = direction[a] - w[a] * through, 0.0  # two sums, neither waiting for the other
-            k = start[a]
-            while k + one < start[a + 1]:
-                even += value[k] * total[column[k]]
-                odd += value[k + one] * total[column[k + one]]
-                k += one + one
-            if k < start[a + 1]:
-                even += value[k] * total[column[k]]
+            at = start[a]
+            while at + one < start[a + 1]:
+                even += value[at] * total[column[at]]
+                odd += value[at + one] * total[column[at + one]]
+                at += one + one
+            if at < start[a + 1]:
+                even += value[at] * total[column[at]]
             image[a] = even + odd
         if 8 * entries > size:
             total[:] = 0.0
