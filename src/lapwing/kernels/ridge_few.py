@@ -1,0 +1,260 @@
+"""Ridge directions from the few documents that bend the loss, and the dual point that comes with them.
+
+Near the optimum most documents are far from the boundary, where the loss is straight: what the Hessian has beyond the
+prior comes from a few. kernels/ridge.py asks here for a direction once that is so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import REASSOCIATING, kernel
+
+HEAVIEST = 1e9  # a document that bends the loss so much more than the prior needs the whole Hessian
+
+
+@kernel
+def reaches(indptr, indices, data, l2, out):
+    """Σ_j x_ij²/l2_j, over penalised features, of every document: how far the prior lets it move its own score."""
+    for i in range(out.size):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            if l2[indices[k]] > 0.0:
+                total += data[k] * data[k] / l2[indices[k]]
+        out[i] = total
+
+
+@kernel
+def sums_of(indptr, indices, data, weight, out):
+    """Σ_i c_i x_ij of every feature."""
+    out[:] = 0.0
+    for i in range(weight.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            out[indices[k]] += weight[i] * data[k]
+
+
+@kernel
+def squares_of(indptr, indices, data, weight, out):
+    """Σ_i c_i x_ij² of every feature."""
+    out[:] = 0.0
+    for i in range(weight.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            out[indices[k]] += weight[i] * data[k] * data[k]
+
+
+@kernel
+def that_bend(indptr, weight, curvature, reach, cut, documents):
+    """The documents that bend: their number, that of their entries, and their share of all entries, by weight.
+
+    -1 where one bends by so much that Woodbury's difference would be lost to rounding.
+    """
+    count = entries = 0
+    share = whole = 0.0
+    for i in range(weight.size):
+        whole += weight[i] * (indptr[i + 1] - indptr[i])
+        if curvature[i] * reach[i] > HEAVIEST * weight[i]:
+            return -1, 0, 1.0
+        if curvature[i] * reach[i] > cut * weight[i]:
+            documents[count] = i
+            count += 1
+            entries += indptr[i + 1] - indptr[i]
+            share += weight[i] * (indptr[i + 1] - indptr[i])
+    return count, entries, share / whole
+
+
+def _rooted(E, mean, squares, l2, gradient, share, heads, least, root, u, h):
+    """Of `from_few`: E, E^-½, u and h; then 1 + uᵀu, uᵀh and hᵀh."""
+    weight = np.sqrt(share * heads) if share > 0.0 else 0.0
+    uu, uh, hh = 1.0, 0.0, 0.0
+    for j in range(E.size):
+        mu = mean[j] / heads
+        # Where nothing but the documents holds a feature, a little more of them keeps E invertible.
+        spread = E[j] - heads * mu * mu if l2[j] > 0.0 else E[j]
+        curved = l2[j] + share * (spread if spread > 0.0 else 0.0) + (0.0 if l2[j] > 0.0 else least * squares[j])
+        root[j] = 1.0 / np.sqrt(curved) if curved > 0.0 else 0.0
+        u[j] = weight * mu * root[j]
+        h[j] = root[j] * gradient[j]
+        uu += u[j] * u[j]
+        uh += u[j] * h[j]
+        hh += h[j] * h[j]
+    return uu, uh, hh
+
+
+def _stepped(root, u, h, uu, step):
+    """-E^-½ N h"""
+    through = 0.0
+    for j in range(step.size):
+        through += u[j] * h[j]
+    for j in range(step.size):
+        step[j] = -root[j] * (h[j] - u[j] * through / uu)
+
+
+def _total(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+_rooted = kernel(_rooted, fastmath=REASSOCIATING)
+_stepped = kernel(_stepped, fastmath=REASSOCIATING)
+_total = kernel(_total, fastmath=REASSOCIATING)
+
+
+@kernel
+def from_few(
+    indptr, indices, data, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, work,
+    step, pull,
+):  # fmt: skip
+    """The step that minimises gᵀs + sᵀ(E + X_fᵀ C X_f + α μ μᵀ)s/2, nearly; f are the few documents that bend.
+
+    The others enter with one curvature ā for all, by their mean document μ (α = ā Σ c_i) and, in E, by what their
+    features vary about it. With V = C^½ X_f E^-½ and u = √α E^-½ μ,
+
+        s = -E^-½ N (h - Vᵀz),   (I + V N Vᵀ) z = V N h,   h = E^-½ g,   N = I - u uᵀ/(1+uᵀu)
+
+    and z, as long as there are documents, comes by conjugate gradients. The model then falls short of its minimum by
+    at most |residual|²/2, which is compared with what it gains. `total` (d+1,) holds zeros before and after.
+
+    Returns the fall of the objective that the model promises. `pull` (m,) is C^½ z, by which the residuals of the few
+    change along the step; E^-½ and h - Vᵀz stay in `work[2]` and `work[4]`: see `proof`.
+    """
+    size, m = gradient.size, few.size
+    E, mean, root, u, h = work
+    bending, heads = _total(curvature), _total(weight)
+    average, least = bending / heads, 1e-9 * heads
+    E[:], mean[:] = squares, sums
+    for i in few:
+        bending -= curvature[i]
+        heads -= weight[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            E[indices[k]] -= weight[i] * data[k] * data[k]
+            mean[indices[k]] -= weight[i] * data[k]
+    if heads <= least:  # none, but for rounding
+        bending, heads = 0.0, np.inf
+    uu, uh, hh = _rooted(E, mean, squares, l2, gradient, max(bending, 0.0) / heads, heads, 0.01 * average, root, u, h)
+
+    # Unsigned, so that no entry is looked for from the end: a third of the time.
+    column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.zeros(m + 1, np.uint64)
+    # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
+    right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
+    at, one = np.uint64(0), np.uint64(1)
+    for a in range(m):
+        i = few[a]
+        scale = np.sqrt(curvature[i])
+        vh = vu = vv = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            column[at], value[at] = j, scale * data[e] * root[j]
+            vh += value[at] * h[j]
+            vu += value[at] * u[j]
+            vv += value[at] * value[at]
+            at += one
+        start[a + 1] = at
+        right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + (vv - vu * vu / uu) / weight[i], vu
+
+    z, residual, image = np.zeros(m), right.copy(), np.empty(m)
+    direction = residual / diagonal
+    rho, gain = np.sum(residual * direction), hh - uh * uh / uu
+    for _ in range(300):
+        if np.sum(residual * residual) <= precision * gain:
+            break
+        for a in range(m):
+            for k in range(start[a], start[a + 1]):
+                total[column[k]] += value[k] * direction[a]
+        through = np.sum(w * direction) / uu
+        for a in range(m):
+            even, odd = direction[a] - w[a] * through, 0.0  # two sums, neither waiting for the other
+            at = start[a]
+            while at + one < start[a + 1]:
+                even += value[at] * total[column[at]]
+                odd += value[at + one] * total[column[at + one]]
+                at += one + one
+            if at < start[a + 1]:
+                even += value[at] * total[column[at]]
+            image[a] = even + odd
+        if 8 * entries > size:
+            total[:] = 0.0
+        else:
+            for k in range(entries):
+                total[column[k]] = 0.0
+        length = rho / np.sum(direction * image)
+        z += length * direction
+        residual -= length * image
+        gain = hh - uh * uh / uu - np.sum(right * z)
+        last, rho = rho, np.sum(residual * residual / diagonal)
+        direction = residual / diagonal + (rho / last) * direction
+
+    for a in range(m):
+        pull[a] = np.sqrt(curvature[few[a]]) * z[a]
+        for k in range(start[a], start[a + 1]):
+            h[column[k]] -= value[k] * z[a]
+    _stepped(root, u, h, uu, step)
+    return 0.5 * gain
+
+
+@kernel
+def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, work, limit):
+    """The duality gap with residuals as a Newton step would leave them, if it is within `limit`; else infinity.
+
+    The few change by `pull`, cut to where the dual is defined, the others by τ times their curvature: what they would
+    do if the constant moved, τ such that nothing is left of its gradient. `pull` and `work` come from `from_few`;
+    E^½(h - Vᵀz) is what the few leave of the gradient. For logistic loss the dual falls short by
+
+        Σ_i c_i KL(θ'_i, θ_i) + Σ_j g_j²/(2 l2_j),   KL(θ', θ) ≤ (θ'-θ)²/(θ(1-θ)),
+
+    about as much as the objective is above its minimum; with θ itself by far more, where the prior is weak. The bound
+    tells first whether it is worth a pass. θ is overwritten where the gap is within the limit.
+    """
+    d = l2.size - 1
+    left = work[4]
+    for j in range(d + 1):
+        left[j] /= work[2, j]
+    bending = np.sum(curvature)
+    cost = 0.0
+    for a in range(few.size):
+        i = few[a]
+        inside = min(max(theta[i] + y[i] * pull[a] / weight[i], 0.0), 1.0)
+        kept = y[i] * weight[i] * (inside - theta[i])
+        if abs(kept - pull[a]) > 1e-9 * abs(pull[a]):
+            for k in range(indptr[i], indptr[i + 1]):
+                left[indices[k]] += (pull[a] - kept) * data[k]
+            pull[a] = kept
+        cost += pull[a] * pull[a] / curvature[i]
+        bending -= curvature[i]
+    tau = left[d] / bending if bending > 0.0 else np.inf
+    if not (abs(tau) <= 1.0 and cost + tau * tau * bending + _halved(left[:d], l2) <= limit):
+        return np.inf
+
+    changed, response = theta.copy(), tau * curvature
+    for i in range(theta.size):
+        changed[i] += y[i] * tau * theta[i] * (1.0 - theta[i])
+    for a in range(few.size):
+        i = few[a]
+        changed[i], response[i] = theta[i] + y[i] * pull[a] / weight[i], 0.0
+    for i in range(theta.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            left[indices[k]] -= response[i] * data[k]
+    gap = _halved(left, l2)
+    for i in range(theta.size):
+        gap += weight[i] * _divergence(changed[i], theta[i])
+    if not gap <= limit:
+        return np.inf
+    theta[:] = changed
+    return gap
+
+
+@kernel
+def _divergence(p, q):
+    """KL(p, q) = p ln p/q + (1-p) ln (1-p)/(1-q)"""
+    first = p * np.log(p / q) if p > 0.0 else 0.0
+    return max(first + (1.0 - p) * np.log1p((q - p) / (1.0 - q)), 0.0) if p < 1.0 else first
+
+
+@kernel
+def _halved(gradient, l2):
+    """Σ_j g_j²/(2 l2_j)"""
+    total = 0.0
+    for j in range(gradient.size):
+        total += gradient[j] * gradient[j] / (2.0 * l2[j])
+    return total

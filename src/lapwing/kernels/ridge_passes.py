@@ -1,0 +1,70 @@
+"""Passes over X that serve LANES categories at once, and the lanes they come and go in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import kernel
+from lapwing.kernels._lanes import LANES, gather, scatter
+
+
+@kernel
+def forth(indptr, indices, data, offset, P, Q):
+    """Q = X P; `offset` is added to every entry of a column."""
+    common = np.zeros(LANES)
+    if np.any(offset):
+        for j in range(offset.size):
+            common += offset[j] * P[j]
+    for i in range(Q.shape[0]):
+        for lane in range(LANES):
+            Q[i, lane] = common[lane]
+        gather(data, indices, indptr[i], indptr[i + 1], P, Q, i)
+
+
+@kernel
+def back(indptr, indices, data, offset, A, B, Q, W, out):
+    """W = A∘Q + B, out = Xᵀ W"""
+    q, w, a, b = Q.ravel(), W.ravel(), A.ravel(), B.ravel()
+    for k in range(q.size):
+        w[k] = a[k] * q[k] + b[k]
+    out[:] = 0.0
+    for i in range(W.shape[0]):
+        scatter(data, indices, indptr[i], indptr[i + 1], out, W, i)
+    if np.any(offset):
+        for j in range(offset.size - 1):
+            out[j] += offset[j] * out[offset.size - 1]
+
+
+@kernel
+def lanes_of(rows):
+    """Zeros, (rows, LANES), each row a cache line of its own."""
+    memory = np.zeros((rows + 1) * LANES)
+    first = (-memory.ctypes.data % 64) // 8
+    return memory[first : first + rows * LANES].reshape(rows, LANES)
+
+
+@kernel
+def those(at, what, room):
+    """The lanes that are at `what`."""
+    count = 0
+    for lane in range(at.size):
+        if at[lane] == what:
+            room[count] = lane
+            count += 1
+    return room[:count]
+
+
+@kernel
+def apart(lanes, together, rows):
+    """rows[lane] = together[:, lane]: all at once, for a cache line holds every lane."""
+    for k in range(together.shape[0]):
+        for lane in lanes:
+            rows[lane, k] = together[k, lane]
+
+
+@kernel
+def together(lanes, rows, together):
+    """together[:, lane] = rows[lane]"""
+    for k in range(together.shape[0]):
+        for lane in lanes:
+            together[k, lane] = rows[lane, k]
