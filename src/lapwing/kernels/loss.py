@@ -214,24 +214,52 @@ def has(values):
 
 @kernel
 def loss_gradient(indptr, indices, data, offset, pull, out):
-    """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by columns.
+    """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by rows.
 
     `offset` (d+1,) is added to every entry of a column, stored or not: centring without filling the matrix.
     """
-    for j in range(out.size - 1):
-        even = odd = 0.0  # two sums, neither waiting for the other
-        for k in range(indptr[j], indptr[j + 1] - 1, 2):
-            even += data[k] * pull[indices[k]]
-            odd += data[k + 1] * pull[indices[k + 1]]
-        if (indptr[j + 1] - indptr[j]) % 2 == 1:
-            even += data[indptr[j + 1] - 1] * pull[indices[indptr[j + 1] - 1]]
-        out[j] = -(even + odd)
+    for j in range(out.size):
+        out[j] = 0.0
     total = 0.0
     for i in range(pull.size):
-        total += pull[i]
-    out[out.size - 1] = -total
+        if pull[i] != 0.0:
+            total += pull[i]
+            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+                out[np.uint32(indices[k])] -= data[k] * pull[i]  # unsigned: no test for counting from the end
     for j in range(out.size - 1):
         out[j] -= offset[j] * total
+    out[out.size - 1] = -total
+
+
+@kernel
+def common(pull, weight):
+    """The pull per weight that most documents have, to the bit; 0 where no half of them agrees."""
+    candidate = 0.0
+    votes = 0
+    for i in range(pull.size):  # Boyer and Moore's vote
+        same = pull[i] == candidate * weight[i]
+        if votes == 0 and not same:
+            candidate = pull[i] / weight[i]
+            same = pull[i] == candidate * weight[i]
+        votes += 1 if same else -1
+    agreed = 0
+    for i in range(pull.size):
+        agreed += pull[i] == candidate * weight[i]
+    return candidate if 2 * agreed > pull.size else 0.0
+
+
+@kernel
+def loss_gradient_from(indptr, indices, data, offset, pull, weight, sums, out):
+    """`loss_gradient`, given sums_j = Σ_i c_i x_ij. Changes `pull`.
+
+    Documents in which nothing weighs have the same pull: they enter by the sums, and only the others are read.
+    """
+    alike = common(pull, weight)
+    for i in range(pull.size):
+        pull[i] -= alike * weight[i]
+    loss_gradient(indptr, indices, data, offset, pull, out)
+    for j in range(out.size):
+        out[j] -= alike * sums[j]
 
 
 @kernel
@@ -259,8 +287,10 @@ def log_likelihood(indptr, indices, data, offset, y, weight, link, beta):
 
 
 @kernel
-def optimality(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta):
-    """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns."""
+def optimality(
+    indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta
+):
+    """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns and by rows."""
     d = beta.size - 1
     score = scores(indptr, indices, data, offset, beta, y.size)
     for i in range(y.size):
@@ -270,7 +300,7 @@ def optimality(indptr, indices, data, offset, y, weight, link, mode, l1, l2, low
     for i in range(y.size):
         pull[i] *= weight[i] * y[i]
     gradient = np.empty(d + 1)
-    loss_gradient(indptr, indices, data, offset, pull, gradient)
+    loss_gradient(by_row, row_indices, row_data, offset, pull, gradient)
     kkt = kkt_bound = 0.0
     for j in range(d + 1):
         v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])

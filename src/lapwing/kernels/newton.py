@@ -13,6 +13,7 @@ from lapwing.kernels.loss import (
     has,
     intercept_only,
     loss_gradient,
+    loss_gradient_from,
     losses,
     majorant,
     penalty_at,
@@ -38,9 +39,9 @@ def _penalty(beta, mode, l1, l2, strength):
 
 @kernel
 def _prune(working, m, inside, beta, gradient, mode, l1, strength):
-    """Let go of features at their mode that are far from moving; returns how many stay."""
-    kept = 0
-    for a in range(m):
+    """Let go of features at their mode that are far from moving, but not of the constant; returns how many stay."""
+    kept = 1
+    for a in range(1, m):
         j = working[a]
         if beta[j] != mode[j] or l1[j] == 0.0 or abs(gradient[j]) > 0.9 * strength * l1[j]:
             working[kept] = j
@@ -84,38 +85,39 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
 
 
 @kernel
-def _rows_of(indptr, indices, data, working, m, d, n):
-    """The working set's columns as lists by document: (pointer, position in the set, value)."""
-    pointer = np.zeros(n + 1, np.int64)
-    for a in range(m):
+def _rows_of(indptr, indices, data, working, m, n):
+    """The working set's columns but for the constant, its first, as lists by document.
+
+    Returns (document, pointer, position in the set, value); a document without any has no list.
+    """
+    count = np.zeros(n, np.int32)
+    for a in range(1, m):
         j = working[a]
-        if j == d:
-            for i in range(n):
-                pointer[i + 1] += 1
-        else:
-            for k in range(indptr[j], indptr[j + 1]):
-                pointer[indices[k] + 1] += 1
+        for k in range(indptr[j], indptr[j + 1]):
+            count[np.uint32(indices[k])] += 1
+    lists = 0
     for i in range(n):
-        pointer[i + 1] += pointer[i]
-    place = pointer[:-1].copy()
-    column = np.empty(pointer[n], np.int32)
-    value = np.empty(pointer[n])
-    for a in range(m):
+        lists += count[i] > 0
+    document, pointer = np.empty(lists, np.int32), np.zeros(lists + 1, np.int64)
+    e = 0
+    for i in range(n):
+        if count[i] > 0:
+            document[e], pointer[e + 1] = i, pointer[e] + count[i]
+            count[i] = pointer[e]  # from here on the place of its next entry
+            e += 1
+    column = np.empty(pointer[lists], np.int32)
+    value = np.empty(pointer[lists])
+    for a in range(1, m):
         j = working[a]
-        if j == d:
-            for i in range(n):
-                column[place[i]], value[place[i]] = a, 1.0
-                place[i] += 1
-        else:
-            for k in range(indptr[j], indptr[j + 1]):
-                i = indices[k]
-                column[place[i]], value[place[i]] = a, data[k]
-                place[i] += 1
-    return pointer, column, value
+        for k in range(indptr[j], indptr[j + 1]):
+            i = np.uint32(indices[k])
+            column[np.uint32(count[i])], value[np.uint32(count[i])] = a, data[k]
+            count[i] += 1
+    return document, pointer, column, value
 
 
 @kernel
-def _model(pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature):
+def _model(document, pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature):
     """G = gradient of the loss on the working set, H = Σ_i c_i loss''(r_i) x_i x_iᵀ its Hessian.
 
     Far on the wrong side of zero the loss is straight and its curvature tells nothing of where it bends.
@@ -124,24 +126,34 @@ def _model(pointer, column, value, y, weight, link, theta, margin, cautious, bri
     """
     for a in range(m):
         G[a] = 0.0
-        for b in range(m):
+        for b in range(a + 1):
             H[a, b] = 0.0
+    slope = bent = 0.0
     for i in range(y.size):
         bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
         curvature[i] = weight[i] * max(bends, 1e-12)
+        slope -= weight[i] * y[i] * theta[i]
+        bent += curvature[i]
+    G[0], H[0, 0] = slope, bent
     cut = few(curvature, 0.005) if brief else 0.0
-    for i in range(y.size):
+    for e in range(document.size):
+        i = document[e]
         pull = weight[i] * y[i] * theta[i]
         counts = curvature[i] >= cut
-        for p in range(pointer[i], pointer[i + 1]):
-            a = column[p]
+        for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
+            a = np.uint32(column[p])
             G[a] -= pull * value[p]
             scaled = curvature[i] * value[p]
+            row = H[a]
             if counts:
-                for q in range(pointer[i], p + 1):
-                    H[a, column[q]] += scaled * value[q]  # columns rise within a document: the lower triangle
+                row[0] += scaled
+                for q in range(np.uint64(pointer[e]), p + np.uint64(1)):
+                    row[np.uint32(column[q])] += scaled * value[q]  # columns rise within a document: a's lower half
             else:
-                H[a, a] += scaled * value[p]
+                row[a] += scaled * value[p]
+    if brief:
+        for i in range(y.size):
+            if curvature[i] < cut:
                 curvature[i] = 0.0
     for a in range(m):
         for b in range(a):
@@ -149,39 +161,39 @@ def _model(pointer, column, value, y, weight, link, theta, margin, cautious, bri
 
 
 @kernel
-def _add_offsets(offset, chosen, d, H, G):
-    """The model for columns x_a + o_a, from that for x_a and the constant feature, one of the set."""
+def _add_offsets(offset, chosen, H, G):
+    """The model for columns x_a + o_a, from that for x_a and the constant feature, the first of the set."""
     m = chosen.size
-    constant = 0
     centred = False
     for a in range(m):
-        if chosen[a] == d:
-            constant = a
         centred = centred or offset[chosen[a]] != 0.0
     if not centred:
         return
-    sums = H[constant, :m].copy()
+    sums = H[0, :m].copy()
     for a in range(m):
         o = offset[chosen[a]]
-        G[a] += o * G[constant]
+        G[a] += o * G[0]
         for b in range(m):
             other = offset[chosen[b]]
-            H[a, b] += o * sums[b] + other * sums[a] + o * other * sums[constant]
+            H[a, b] += o * sums[b] + other * sums[a] + o * other * sums[0]
 
 
 @kernel
 def fit(
-    indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds, widest, gradient
-):
+    indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta,
+    tol, max_rounds, widest, known,
+):  # fmt: skip
     """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
     indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
+    by_row … row_data       X by rows (CSR)
     offset                  (d+1,) added to every entry of a column
     y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
     widest                  give up where the working set would grow beyond this
-    gradient                (d+1,) of the loss near the start, or NaN; overwritten by one near the solution
+    known                   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either;
+                            overwritten by them, the gradient near the solution
 
     A working set of features grows by those that violate their optimality condition most. On it, each
     round replaces the loss by its quadratic model, solves that (kernels/quadratic.py) and goes along the
@@ -224,8 +236,13 @@ def fit(
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
         best_theta[i] = theta[i]
+    gradient, sums = known[0], known[1]
+    if np.isnan(sums[d]):
+        loss_gradient(by_row, row_indices, row_data, offset, weight, sums)
+        for j in range(d + 1):
+            sums[j] = -sums[j]
     if np.isnan(gradient[d]):
-        loss_gradient(indptr, indices, data, offset, pull, gradient)
+        loss_gradient_from(by_row, row_indices, row_data, offset, pull, weight, sums, gradient)
     strength = 1.0
     for j in range(d):
         if l1[j] > 0.0 and beta[j] == mode[j]:
@@ -246,7 +263,8 @@ def fit(
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
     H = np.empty((0, 0))
     A = np.empty((0, 0))
-    pointer, column, value = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+    document, pointer = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    column, value = np.zeros(0, np.int32), np.zeros(0)
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
         most = max(20, kept // 2 if kept > WIDE else kept)
@@ -258,7 +276,7 @@ def fit(
         if m > widest:
             break
         if changed:
-            pointer, column, value = _rows_of(indptr, indices, data, working, m, d, n)
+            document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
             if m > H.shape[0]:
                 room = min(m + m // 2 + 64, d + 1)
                 H, A = np.empty((room, room)), np.empty((room, room))
@@ -266,7 +284,7 @@ def fit(
         chosen = working[:m]
         w_mode, w_lower, w_upper = mode[chosen], lower[chosen], upper[chosen]
         w_l1, w_l2 = strength * l1[chosen], strength * l2[chosen]
-        b, G = np.empty(m), np.empty(m)
+        b, G, move = np.empty(m), np.empty(m), np.empty(m)
         rhs, free = np.empty(m), np.empty(m, np.int64)
         objective = loss + _penalty(beta, mode, l1, l2, strength)
 
@@ -276,8 +294,10 @@ def fit(
         while rounds < max_rounds:
             rounds += 1
             brief = m > WIDE and precision > tol and not has(offset)
-            _model(pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature)
-            _add_offsets(offset, chosen, d, H, G)
+            _model(
+                document, pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature
+            )
+            _add_offsets(offset, chosen, H, G)
             for a in range(m):
                 b[a] = beta[working[a]]
             before = G.copy()
@@ -288,15 +308,17 @@ def fit(
                 promise += before[a] * (b[a] - beta[j])
                 promise += penalty_at(b[a], w_mode[a], w_l1[a], w_l2[a])
                 promise -= penalty_at(beta[j], w_mode[a], w_l1[a], w_l2[a])
-            common = 0.0  # what centring adds to every score
+            common = b[0] - beta[d]  # what the constant and centring add to every score
             for a in range(m):
-                common += offset[working[a]] * (b[a] - beta[working[a]])
+                move[a] = b[a] - beta[working[a]]
+                common += offset[working[a]] * move[a]
             for i in range(n):
-                move = common
-                for p in range(pointer[i], pointer[i + 1]):
-                    a = column[p]
-                    move += value[p] * (b[a] - beta[working[a]])
-                shift[i] = y[i] * move
+                shift[i] = common
+            for e in range(document.size):
+                for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
+                    shift[document[e]] += value[p] * move[np.uint32(column[p])]
+            for i in range(n):
+                shift[i] *= y[i]
                 bends = 0.0 if brief and curvature[i] == 0.0 else bend(margin[i], theta[i], link)
                 linear_theta[i] = min(max(theta[i] - bends * shift[i], 0.0), largest)
             t = 1.0
@@ -345,7 +367,7 @@ def fit(
         # Price every feature at the dual point, and measure the gap.
         for i in range(n):
             pull[i] = weight[i] * y[i] * (theta[i] if stalled or flat else linear_theta[i])
-        loss_gradient(indptr, indices, data, offset, pull, gradient)
+        loss_gradient_from(by_row, row_indices, row_data, offset, pull, weight, sums, gradient)
         if strength > 1.0 and fell <= LOOSE * objective:
             strength = max(1.0, RELAX * strength)
             continue

@@ -18,22 +18,54 @@ def _dot(a, b, n):
     return total
 
 
+def _dots(A, i, j, n, out):
+    """out_ab = the first n of A_{i+a} · A_{j+b}, a, b < 4: sixteen sums in registers for eight numbers read."""
+    w, x, y, z = A[i], A[i + 1], A[i + 2], A[i + 3]
+    p, q, r, s = A[j], A[j + 1], A[j + 2], A[j + 3]
+    wp = wq = wr = ws = xp = xq = xr = xs = yp = yq = yr = ys = zp = zq = zr = zs = 0.0
+    for k in range(n):
+        wp, wq, wr, ws = wp + w[k] * p[k], wq + w[k] * q[k], wr + w[k] * r[k], ws + w[k] * s[k]
+        xp, xq, xr, xs = xp + x[k] * p[k], xq + x[k] * q[k], xr + x[k] * r[k], xs + x[k] * s[k]
+        yp, yq, yr, ys = yp + y[k] * p[k], yq + y[k] * q[k], yr + y[k] * r[k], ys + y[k] * s[k]
+        zp, zq, zr, zs = zp + z[k] * p[k], zq + z[k] * q[k], zr + z[k] * r[k], zs + z[k] * s[k]
+    out[0, 0], out[0, 1], out[0, 2], out[0, 3] = wp, wq, wr, ws
+    out[1, 0], out[1, 1], out[1, 2], out[1, 3] = xp, xq, xr, xs
+    out[2, 0], out[2, 1], out[2, 2], out[2, 3] = yp, yq, yr, ys
+    out[3, 0], out[3, 1], out[3, 2], out[3, 3] = zp, zq, zr, zs
+
+
 _dot = kernel(_dot, fastmath=REASSOCIATING)
+_dots = kernel(_dots, fastmath=REASSOCIATING)
+STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
 @kernel
 def cholesky(A, n):
     """The leading n×n of A, symmetric and given by its lower triangle, becomes its factor.
 
+    L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj, the sums by four rows and four columns at once where both are whole.
     A coordinate whose pivot is lost to rounding gets an endless one: its solution is 0.
     """
-    for i in range(n):
-        for j in range(i):
-            A[i, j] = (A[i, j] - _dot(A[i], A[j], j)) / A[j, j]
-        pivot = A[i, i] - _dot(A[i], A[i], i)
-        if pivot <= 1e-13 * A[i, i] or not pivot > 0.0:
-            pivot = 1e300
-        A[i, i] = np.sqrt(pivot)
+    sums = np.empty((4, 4))
+    for begin in range(0, n, STRIP):
+        end = min(begin + STRIP, n)
+        whole = end - (end - begin) % 4
+        for j in range(0, begin, 4):
+            for i in range(begin, whole, 4):
+                _dots(A, i, j, j, sums)
+                for a in range(4):
+                    for b in range(4):
+                        left = A[i + a, j + b] - sums[a, b]
+                        for c in range(b):
+                            left -= A[i + a, j + c] * A[j + b, j + c]
+                        A[i + a, j + b] = left / A[j + b, j + b]
+        for i in range(begin, end):
+            for j in range(begin if i < whole else 0, i):
+                A[i, j] = (A[i, j] - _dot(A[i], A[j], j)) / A[j, j]
+            pivot = A[i, i] - _dot(A[i], A[i], i)
+            if pivot <= 1e-13 * A[i, i] or not pivot > 0.0:
+                pivot = 1e300
+            A[i, i] = np.sqrt(pivot)
 
 
 @kernel
@@ -151,5 +183,5 @@ def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
         if moved * 50 > m and sweeps < 60:  # too early: who is free still changes
             continue
         n_free = _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
-        between = max(3, min(40, n_free // 25))  # as much time for descent as for the step
+        between = max(3, min(40, n_free // 60))  # as much time for descent as for the step
     return sweeps

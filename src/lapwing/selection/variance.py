@@ -205,8 +205,8 @@ class _OverMatrix(HeldOut):
     def _merged(self, variance: float) -> PriorArrays:
         return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
 
-    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, gradient: np.ndarray) -> None:
-        minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, gradient)
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> None:
+        minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, known)
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)[0]
@@ -214,12 +214,12 @@ class _OverMatrix(HeldOut):
     def fit(
         self, variance: float, run: int, start: tuple[np.ndarray, np.ndarray] | None
     ) -> tuple[tuple[np.ndarray, np.ndarray], list[float]]:
-        """What is started from is a solution and the loss's gradient there."""
+        """What is started from is a solution and what its fit left for the next (`known` of `minimise`)."""
         arrays, train = self.arrays(variance), self.training[run]
-        beta, gradient = (arrays.mode, np.full(arrays.mode.shape, np.nan)) if start is None else start
-        beta, gradient = np.clip(beta, arrays.lower, arrays.upper), gradient.copy()
-        self._minimise(train, arrays, beta, gradient)
-        return (beta, gradient), self._log_likelihoods(run, arrays, beta)
+        beta, known = _with_nothing_known(arrays.mode) if start is None else start
+        beta, known = np.clip(beta, arrays.lower, arrays.upper), known.copy()
+        self._minimise(train, arrays, beta, known)
+        return (beta, known), self._log_likelihoods(run, arrays, beta)
 
     def prepare(self, variances: Sequence[float]) -> None:
         """Those with Gaussian priors together."""
@@ -238,7 +238,7 @@ class _OverMatrix(HeldOut):
                 [arrays[v] for v, _ in some], betas, self.tol, self.max_iter, self.link,
             )  # fmt: skip
             for (v, run), beta in zip(some, betas, strict=True):
-                self.fitted[run][v] = beta.copy(), np.full(beta.shape, np.nan)
+                self.fitted[run][v] = _with_nothing_known(beta.copy())
                 self.values[v][:, run] = self._log_likelihoods(run, arrays[v], beta)
 
     def _log_likelihoods(self, run: int, arrays: PriorArrays, beta: np.ndarray) -> list[float]:
@@ -256,6 +256,10 @@ class _OverMatrix(HeldOut):
         )
 
 
+def _with_nothing_known(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return beta, np.full((2, *beta.shape), np.nan)
+
+
 class _JointOverMatrix(_OverMatrix):
     """Of a polytomous model: y holds class numbers, the prior compiles to a row for every class."""
 
@@ -263,7 +267,7 @@ class _JointOverMatrix(_OverMatrix):
         prior = self.prior.compile(variance, len(self.problem.group), self.intercept_variance)
         return multinomial.merge(self.problem, prior)
 
-    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, gradient: np.ndarray) -> None:
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> None:
         multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:

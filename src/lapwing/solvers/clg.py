@@ -43,7 +43,7 @@ def fit(
     code = as_link(link).code
     _, cycles, converged, _ = clg.fit(*problem.by_column[:3], y, sample_weight, code, *arrays, beta, tol, max_iter)
     objective, gap, theta = _certified(problem, y, sample_weight, arrays, beta, link)
-    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, code, *arrays, beta)
+    kkt, kkt_bound = optimality(*problem.both_ways, y, sample_weight, code, *arrays, beta)
     weights = problem.spread(beta, prior, arrays)
     return FitResult(weights, objective, gap, kkt, kkt_bound, cycles, converged, variance, theta)
 
@@ -61,7 +61,7 @@ def _certified(
     if np.any(arrays.flat):
         return objective, float("nan"), theta
     gradient = np.empty(len(beta))
-    loss_gradient(*problem.by_column, sample_weight * y * theta, gradient)
+    loss_gradient(*problem.by_row, sample_weight * y * theta, gradient)
     scale = feasible_scale(-gradient, *arrays[1:])
     dual = dual_objective(theta, sample_weight, form.code, -gradient, scale, *arrays)
     return objective, max(objective - dual, 0.0), theta

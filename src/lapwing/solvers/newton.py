@@ -48,9 +48,15 @@ class Problem:
             mean, sd = moments(merged, standardize_by)
             self.offset[:-1], self.scale[:-1] = -mean / sd, sd
             merged = sp.csr_matrix(merged @ sp.diags_array(1.0 / sd))
+        self.by_row = (*_int32(merged), self.offset)
         self.by_column = (*_int32(merged.tocsc()), self.offset)
         self.members = np.append(first, X.shape[1])
         self.n_documents = X.shape[0]
+
+    @property
+    def both_ways(self) -> tuple[np.ndarray, ...]:
+        """By columns, by rows, and the offset."""
+        return (*self.by_column[:3], *self.by_row)
 
     @cached_property
     def frequent_first(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
@@ -173,7 +179,7 @@ def fit(
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
     objective, gap, _, rounds, converged, theta = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
-    kkt, kkt_bound = optimality(*problem.by_column, y, sample_weight, as_link(link).code, *arrays, beta)
+    kkt, kkt_bound = optimality(*problem.both_ways, y, sample_weight, as_link(link).code, *arrays, beta)
     weights = problem.spread(beta, prior, arrays)
     return FitResult(weights, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)
 
@@ -243,11 +249,12 @@ def minimise(
     tol: float,
     max_iter: int,
     link: str = "logit",
-    gradient: np.ndarray | None = None,
+    known: np.ndarray | None = None,
 ) -> tuple[float, float, float, int, bool, np.ndarray]:
     """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `problem.merge`.
 
-    gradient   of the loss near `beta`, or NaN where it is not known; overwritten. It saves the next fit a pass.
+    known   what a fit with the same documents left: rows (gradient of the loss near `beta`, sums of all columns), NaN
+            where not known; overwritten. It saves passes over X.
 
     Returns (objective, gap, kkt_bound, rounds, converged, dual point).
     """
@@ -260,9 +267,9 @@ def minimise(
         beta[:] = betas[0]
         objective, gap, _, kkt_bound, rounds, converged = (of_all[0].item() for of_all in found[:-1])
         return objective, gap, kkt_bound, rounds, converged, found[-1][0]
-    gradient = np.full(len(beta), np.nan) if gradient is None else gradient
-    found = newton.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST, gradient)
+    known = np.full((2, len(beta)), np.nan) if known is None else known
+    found = newton.fit(*problem.both_ways, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST, known)
     if not found[4] and found[3] < max_iter and not problem.offset.any():
         found = descent.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, max_iter)
-        gradient[:] = np.nan
+        known[0] = np.nan
     return found

@@ -112,7 +112,7 @@ def exact(
         if len(found) > most:
             found = np.sort(found[np.argpartition(-np.abs(slopes), most)[:most]])
         classes, beta = np.append(classes, found), np.concatenate((beta[:-1], np.zeros(len(found)), beta[-1:]))
-    kkt, kkt_bound = optimality(*problem.by_column, y, weight, code, *prior, beta)
+    kkt, kkt_bound = optimality(*problem.both_ways, y, weight, code, *prior, beta)
     pull = weight * y * as_link(link).theta(y * problem.scores(beta))
     steepest = float(np.abs(search(space, pull, slope, rising=True)[1]).max(initial=slope))
     kkt, kkt_bound = max(kkt, steepest - slope), kkt_bound + _outside(space, pull, slope, classes)
