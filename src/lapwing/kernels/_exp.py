@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import part
 
 _ROUND = 1.5 * 2.0**52  # added to a number, leaves its nearest integer in the last bits
 _PER_LN2 = 1.0 / math.log(2.0)
@@ -42,7 +42,7 @@ def _power_compiled(_context, rounded):
 power = _power if config.DISABLE_JIT else _power_compiled
 
 
-@kernel
+@part
 def decay(x):
     """e^-x for x ≥ 0, and e^-708 from there on: 2^k e^r with |r| ≤ ln 2 / 2, the latter by its series."""
     x = x if x < _SMALLEST else _SMALLEST
@@ -63,7 +63,7 @@ def decay(x):
     return (1.0 + r * (1.0 + r * s)) * power(rounded)
 
 
-@kernel
+@part
 def log1p(z):
     """ln(1+z) for 0 ≤ z ≤ 1: 2 artanh(f/(2+f)) by its series, where 1+f is 1+z, or half of it above √2."""
     above = z > _ROOT2

@@ -1,4 +1,4 @@
-"""The one decorator of this room: compiled, cached on disk, free of the GIL."""
+"""The decorators of this room: compiled, free of the GIL; kernels are cached on disk, their parts inside them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F, **options: Any) -> F:
-    """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run.
-
-    A division by zero is infinite, as in NumPy: to raise an exception instead would keep loops from being vectors.
-    """
-    options |= {"nogil": True, "error_model": "numpy"}
+    """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run."""
     try:
-        return numba.njit(cache=True, **options)(function)
+        return _compiled(function, cache=True, **options)
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
-        return numba.njit(**options)(function)
+        return _compiled(function, **options)
+
+
+def part(function: F, **options: Any) -> F:
+    """Called by kernels only: compiled and kept as a part of them, without a place on disk of its own."""
+    return _compiled(function, **options)
+
+
+def _compiled(function: F, **options: Any) -> F:
+    """A division by zero is infinite, as in NumPy: to raise an exception would keep loops from being vectors."""
+    return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import kernel, part
 from lapwing.kernels.loss import bend, loss_theta, primal_objective
 
 NARROWEST = 1e-6  # no trust region gets smaller
@@ -25,7 +25,7 @@ def curvature_bound(r, delta, link):
     return decay / ((1.0 + decay) * (1.0 + decay))
 
 
-@kernel
+@part
 def _quotient(pull, curvature):
     """pull/curvature; where nothing curves, as far as the trust region lets it."""
     if curvature > 0.0:
@@ -56,7 +56,7 @@ def tentative_step(b, pull, curvature, mode, l1):
     return step
 
 
-@kernel
+@part
 def _with_constant(indptr, indices, data, n):
     """X by columns with the constant feature as one column more."""
     nnz = indptr[-1]

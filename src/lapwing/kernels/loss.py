@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.kernels import probit
 from lapwing.kernels._exp import decay, log1p
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
 
 
 @kernel
@@ -20,7 +20,7 @@ def loss_theta(margin, link):
     return probit.loss_theta(margin) if link != 0 else _logistic(margin)
 
 
-@kernel
+@part
 def _logistic(margin):
     smaller = decay(abs(margin))
     larger = 1.0 / (1.0 + smaller)
@@ -52,8 +52,8 @@ def _slopes(margin, link, theta):
             theta[i] = _logistic(margin[i])[1]
 
 
-losses = kernel(_losses, fastmath=REASSOCIATING)
-slopes = kernel(_slopes, fastmath=REASSOCIATING)
+losses = part(_losses, fastmath=REASSOCIATING)
+slopes = part(_slopes, fastmath=REASSOCIATING)
 
 
 @kernel
@@ -81,7 +81,7 @@ def conjugate(theta, link):
     return theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta) if 0.0 < theta < 1.0 else 0.0
 
 
-@kernel
+@part
 def penalty_at(b, mode, l1, l2):
     """l1|b-m| + l2(b-m)²/2"""
     away = b - mode
@@ -106,7 +106,7 @@ def argmin(b, g, h, mode, l1, l2, lower, upper):
     return min(max(best, lower), upper)
 
 
-@kernel
+@part
 def intercept_only(positive, negative, link, b, mode, l1, l2, lower, upper):
     """argmin_b p loss(b) + q loss(-b) + penalty(b): where every other coefficient is zero."""
     for _ in range(100):
@@ -121,7 +121,7 @@ def intercept_only(positive, negative, link, b, mode, l1, l2, lower, upper):
     return b
 
 
-@kernel
+@part
 def violation(b, g, mode, l1, l2, lower, upper):
     """Distance of 0 from the subdifferential in one coordinate; g is the derivative of the loss."""
     away = b - mode
@@ -156,7 +156,7 @@ def primal_objective(margin, weight, link, beta, mode, l1, l2):
     return total
 
 
-@kernel
+@part
 def penalty_conjugate(z, mode, l1, l2, lower, upper):
     """sup_b [ z b - l1|b-m| - l2(b-m)²/2 ] over lower ≤ b ≤ upper, z feasible but for rounding."""
     if l2 > 0.0:
@@ -182,7 +182,7 @@ def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
     return dual
 
 
-@kernel
+@part
 def few(curvature, spare):
     """A cut below which documents hold at most the share `spare` of all curvature.
 
@@ -203,7 +203,7 @@ def few(curvature, spare):
     return 0.0
 
 
-@kernel
+@part
 def has(values):
     """Whether some entry is not 0. Expressions over whole arrays take seconds to compile."""
     for value in values:
@@ -231,7 +231,7 @@ def loss_gradient(indptr, indices, data, offset, pull, out):
     out[out.size - 1] = -total
 
 
-@kernel
+@part
 def common(pull, weight):
     """The pull per weight that most documents have, to the bit; 0 where no half of them agrees."""
     candidate = 0.0
@@ -248,7 +248,7 @@ def common(pull, weight):
     return candidate if 2 * agreed > pull.size else 0.0
 
 
-@kernel
+@part
 def loss_gradient_from(indptr, indices, data, offset, pull, weight, sums, out):
     """`loss_gradient`, given sums_j = Σ_i c_i x_ij. Changes `pull`.
 

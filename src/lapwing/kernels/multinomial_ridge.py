@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.loss import few, penalty_conjugate
 
 
@@ -16,10 +16,10 @@ def _axpy(x, row, out):
         out[k] += x * row[k]
 
 
-_axpy = kernel(_axpy, fastmath=REASSOCIATING)
+_axpy = part(_axpy, fastmath=REASSOCIATING)
 
 
-@kernel
+@part
 def _softmax(score, label, proba):
     """ln Σ_k e^{s_k} - s_y of one document, and its probabilities."""
     top = score[0]
@@ -34,7 +34,7 @@ def _softmax(score, label, proba):
     return np.log(total) + top - score[label]
 
 
-@kernel
+@part
 def _scores(indptr, indices, data, offset, B, out):
     """out_i = (x_i + offset)·B, the constant feature last; X by rows."""
     d, K = B.shape[0] - 1, B.shape[1]
@@ -50,7 +50,7 @@ def _scores(indptr, indices, data, offset, B, out):
             _axpy(data[e], B[indices[e]], row)
 
 
-@kernel
+@part
 def _gradient(indptr, indices, data, offset, labels, weight, proba, B, mode, l2, out):
     """out = Xᵀ diag(c)(P - Y) + l2(B - m)"""
     d, K = B.shape[0] - 1, B.shape[1]
@@ -76,7 +76,7 @@ def _gradient(indptr, indices, data, offset, labels, weight, proba, B, mode, l2,
     _axpy(1.0, total, out[d])
 
 
-@kernel
+@part
 def _hessian_times(indptr, indices, data, offset, weight, proba, kept, small, p, out):
     """out = H p over the documents kept, + small p. Returns p·out."""
     d, K = p.shape[0] - 1, p.shape[1]
@@ -110,7 +110,7 @@ def _hessian_times(indptr, indices, data, offset, weight, proba, kept, small, p,
     return product
 
 
-@kernel
+@part
 def _diagonals(indptr, indices, data, weight, proba, bends, cut, l2, small, out):
     """`out`: the diagonal of the Hessian; `small`: l2 and the part of it that documents under the cut have."""
     d, K = out.shape[0] - 1, out.shape[1]

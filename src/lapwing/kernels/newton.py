@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import kernel, part
 from lapwing.kernels.loss import (
     bend,
     dual_objective,
@@ -28,7 +28,7 @@ ROUNDING = 1e-13  # a sum over documents is not known better
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
-@kernel
+@part
 def _penalty(beta, mode, l1, l2, strength):
     total = 0.0
     for j in range(beta.size):
@@ -37,7 +37,7 @@ def _penalty(beta, mode, l1, l2, strength):
     return strength * total
 
 
-@kernel
+@part
 def _prune(working, m, inside, beta, gradient, mode, l1, strength):
     """Let go of features at their mode that are far from moving, but not of the constant; returns how many stay."""
     kept = 1
@@ -51,7 +51,7 @@ def _prune(working, m, inside, beta, gradient, mode, l1, strength):
     return kept
 
 
-@kernel
+@part
 def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most):
     """Add the features that violate their optimality condition most, about `most` of them."""
     found = np.empty(inside.size, np.int32)
@@ -84,7 +84,7 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
     return m
 
 
-@kernel
+@part
 def _rows_of(indptr, indices, data, working, m, n):
     """The working set's columns but for the constant, its first, as lists by document.
 
@@ -110,13 +110,13 @@ def _rows_of(indptr, indices, data, working, m, n):
     for a in range(1, m):
         j = working[a]
         for k in range(indptr[j], indptr[j + 1]):
-            i = np.uint32(indices[k])
-            column[np.uint32(count[i])], value[np.uint32(count[i])] = a, data[k]
-            count[i] += 1
+            place = np.uint32(count[np.uint32(indices[k])])
+            column[place], value[place] = a, data[k]
+            count[np.uint32(indices[k])] += 1
     return document, pointer, column, value
 
 
-@kernel
+@part
 def _model(document, pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature):
     """G = gradient of the loss on the working set, H = Σ_i c_i loss''(r_i) x_i x_iᵀ its Hessian.
 
@@ -141,16 +141,16 @@ def _model(document, pointer, column, value, y, weight, link, theta, margin, cau
         pull = weight[i] * y[i] * theta[i]
         counts = curvature[i] >= cut
         for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
-            a = np.uint32(column[p])
-            G[a] -= pull * value[p]
+            at = np.uint32(column[p])
+            G[at] -= pull * value[p]
             scaled = curvature[i] * value[p]
-            row = H[a]
+            row = H[at]
             if counts:
                 row[0] += scaled
                 for q in range(np.uint64(pointer[e]), p + np.uint64(1)):
-                    row[np.uint32(column[q])] += scaled * value[q]  # columns rise within a document: a's lower half
+                    row[np.uint32(column[q])] += scaled * value[q]  # columns rise within a document: the lower half
             else:
-                row[a] += scaled * value[p]
+                row[at] += scaled * value[p]
     if brief:
         for i in range(y.size):
             if curvature[i] < cut:
@@ -160,7 +160,7 @@ def _model(document, pointer, column, value, y, weight, link, theta, margin, cau
             H[b, a] = H[a, b]
 
 
-@kernel
+@part
 def _add_offsets(offset, chosen, H, G):
     """The model for columns x_a + o_a, from that for x_a and the constant feature, the first of the set."""
     m = chosen.size
@@ -208,7 +208,7 @@ def fit(
     n, d = y.size, beta.size - 1
     inside = np.zeros(d + 1, np.bool_)
     working = np.empty(d + 1, np.int32)
-    m = 0
+    m = np.int64(0)
     for j in range(d, -1, -1):
         if j == d or beta[j] != mode[j] or (l1[j] == 0.0 and indptr[j + 1] > indptr[j]):
             working[m] = j
@@ -397,7 +397,7 @@ def fit(
         if converged:
             break
         if stalled:
-            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, 1)
+            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, np.int64(1))
             if grown == m:
                 break
             m = grown

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
 
 _LONGEST = np.iinfo(np.int32).max
 
@@ -21,7 +21,7 @@ def _enlarged(array, size):
     return larger
 
 
-@kernel
+@part
 def _holder(lefts, top, k):
     """The deepest of the open intervals 0 … top, nested, that begins at or before k."""
     low, high = 0, top

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import part
 
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -12,7 +12,7 @@ _TAIL = -5.0  # below, Φ is had from its continued fraction
 _TERMS = 40
 
 
-@kernel
+@part
 def loss_theta(margin):
     """(-ln Φ(r), θ = φ(r)/Φ(r)).
 
@@ -31,7 +31,7 @@ def loss_theta(margin):
     return 0.5 * margin * margin + _LOG_ROOT_2PI + math.log(theta), theta
 
 
-@kernel
+@part
 def curvature(margin, theta):
     """The second derivative of -ln Φ(r), θ(θ+r): between 1 on the left and 0 on the right.
 
@@ -40,7 +40,7 @@ def curvature(margin, theta):
     return theta * (theta + margin) if margin > -100.0 else 1.0
 
 
-@kernel
+@part
 def conjugate(theta):
     """sup_r [ ln Φ(r) - θ r ], θ ≥ 0: at the margin where φ(r)/Φ(r) = θ.
 

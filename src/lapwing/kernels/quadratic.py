@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.loss import argmin, penalty_at, violation
 
 
@@ -34,12 +34,12 @@ def _dots(A, i, j, n, out):
     out[3, 0], out[3, 1], out[3, 2], out[3, 3] = zp, zq, zr, zs
 
 
-_dot = kernel(_dot, fastmath=REASSOCIATING)
-_dots = kernel(_dots, fastmath=REASSOCIATING)
+_dot = part(_dot, fastmath=REASSOCIATING)
+_dots = part(_dots, fastmath=REASSOCIATING)
 STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
-@kernel
+@part
 def cholesky(A, n):
     """The leading n×n of A, symmetric and given by its lower triangle, becomes its factor.
 
@@ -79,7 +79,7 @@ def substitute(A, rhs, n):
             rhs[k] -= A[i, k] * rhs[i]
 
 
-@kernel
+@part
 def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
     """One pass of coordinate descent; keeps G = g + H(b-β).
 
@@ -103,14 +103,14 @@ def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
     return worst, moved
 
 
-@kernel
+@part
 def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope):
     """With signs fixed the problem is a linear system in the free coordinates: go towards its solution.
 
     A coordinate on the way through its mode or a bound stops there. If the objective does not fall that
     way, the step is shortened until nothing is passed, and then it must. Returns the number of free ones.
     """
-    n = 0
+    n = np.int64(0)  # a literal would have what is called with it compiled twice
     for a in range(m):
         if (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]:
             free[n] = a
@@ -162,7 +162,7 @@ def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, s
     return n
 
 
-@kernel
+@part
 def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
     """Coordinate descent, with a Newton step on the free coordinates whenever descent alone is slow.
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels._lanes import LANES
 from lapwing.kernels.loss import intercept_only, losses
 from lapwing.kernels.ridge_few import from_few, proof, reaches, squares_of, sums_of, that_bend
@@ -35,7 +35,7 @@ PATIENCE = 20  # rounds without a fall of the objective after which a fit is giv
 IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = range(6)  # what a lane is at
 
 
-@kernel
+@part
 def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margin):
     """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
     d = beta.size - 1
@@ -53,7 +53,7 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
         margin[i] = y[i] * total
 
 
-@kernel
+@part
 def _ask(margin, y, weight, link, theta, pull):
     """Set a lane up for its gradient. Returns the loss."""
     loss = losses(margin, weight, link, theta)
@@ -73,10 +73,10 @@ def _gap(pull, beta, mode, l2, gradient):
     return penalty, gap
 
 
-_gap = kernel(_gap, fastmath=REASSOCIATING)
+_gap = part(_gap, fastmath=REASSOCIATING)
 
 
-@kernel
+@part
 def _violation(gradient, beta, mode):
     """(kkt, kkt_bound): see `Certificate` in model/objective.py."""
     worst = bound = 0.0

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, part
 
 HEAVIEST = 1e9  # a document that bends the loss so much more than the prior needs the whole Hessian
 
 
-@kernel
+@part
 def reaches(indptr, indices, data, l2, out):
     """Σ_j x_ij²/l2_j, over penalised features, of every document: how far the prior lets it move its own score."""
     for i in range(out.size):
@@ -24,7 +24,7 @@ def reaches(indptr, indices, data, l2, out):
         out[i] = total
 
 
-@kernel
+@part
 def sums_of(indptr, indices, data, weight, out):
     """Σ_i c_i x_ij of every feature."""
     out[:] = 0.0
@@ -33,7 +33,7 @@ def sums_of(indptr, indices, data, weight, out):
             out[indices[k]] += weight[i] * data[k]
 
 
-@kernel
+@part
 def squares_of(indptr, indices, data, weight, out):
     """Σ_i c_i x_ij² of every feature."""
     out[:] = 0.0
@@ -42,7 +42,7 @@ def squares_of(indptr, indices, data, weight, out):
             out[indices[k]] += weight[i] * data[k] * data[k]
 
 
-@kernel
+@part
 def that_bend(indptr, weight, curvature, reach, cut, documents):
     """The documents that bend: their number, that of their entries, and their share of all entries, by weight.
 
@@ -96,12 +96,12 @@ def _total(values):
     return total
 
 
-_rooted = kernel(_rooted, fastmath=REASSOCIATING)
-_stepped = kernel(_stepped, fastmath=REASSOCIATING)
-_total = kernel(_total, fastmath=REASSOCIATING)
+_rooted = part(_rooted, fastmath=REASSOCIATING)
+_stepped = part(_stepped, fastmath=REASSOCIATING)
+_total = part(_total, fastmath=REASSOCIATING)
 
 
-@kernel
+@part
 def from_few(
     indptr, indices, data, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, work,
     step, pull,
@@ -193,7 +193,7 @@ def from_few(
     return 0.5 * gain
 
 
-@kernel
+@part
 def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, work, limit):
     """The duality gap with residuals as a Newton step would leave them, if it is within `limit`; else infinity.
 
@@ -244,14 +244,14 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
     return gap
 
 
-@kernel
+@part
 def _divergence(p, q):
     """KL(p, q) = p ln p/q + (1-p) ln (1-p)/(1-q)"""
     first = p * np.log(p / q) if p > 0.0 else 0.0
     return max(first + (1.0 - p) * np.log1p((q - p) / (1.0 - q)), 0.0) if p < 1.0 else first
 
 
-@kernel
+@part
 def _halved(gradient, l2):
     """Σ_j g_j²/(2 l2_j)"""
     total = 0.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import part
 from lapwing.kernels._lanes import LANES, gather, scatter
 
 
-@kernel
+@part
 def forth(indptr, indices, data, offset, P, Q):
     """Q = X P; `offset` is added to every entry of a column."""
     common = np.zeros(LANES)
@@ -21,7 +21,7 @@ def forth(indptr, indices, data, offset, P, Q):
         gather(data, indices, indptr[i], indptr[i + 1], P, Q, i)
 
 
-@kernel
+@part
 def back(indptr, indices, data, offset, A, B, Q, W, out):
     """W = A∘Q + B, out = Xᵀ W"""
     q, w, a, b = Q.ravel(), W.ravel(), A.ravel(), B.ravel()
@@ -35,7 +35,7 @@ def back(indptr, indices, data, offset, A, B, Q, W, out):
             out[j] += offset[j] * out[offset.size - 1]
 
 
-@kernel
+@part
 def lanes_of(rows):
     """Zeros, (rows, LANES), each row a cache line of its own."""
     memory = np.zeros((rows + 1) * LANES)
@@ -43,7 +43,7 @@ def lanes_of(rows):
     return memory[first : first + rows * LANES].reshape(rows, LANES)
 
 
-@kernel
+@part
 def those(at, what, room):
     """The lanes that are at `what`."""
     count = 0
@@ -54,7 +54,7 @@ def those(at, what, room):
     return room[:count]
 
 
-@kernel
+@part
 def apart(lanes, together, rows):
     """rows[lane] = together[:, lane]: all at once, for a cache line holds every lane."""
     for k in range(together.shape[0]):
@@ -62,7 +62,7 @@ def apart(lanes, together, rows):
             rows[lane, k] = together[k, lane]
 
 
-@kernel
+@part
 def together(lanes, rows, together):
     """together[:, lane] = rows[lane]"""
     for k in range(together.shape[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, part
 from lapwing.kernels.loss import bend, slopes
 
 NEAR = 0.03  # a step of the constant so short that the next would be shorter by far
@@ -38,12 +38,12 @@ def _pulls(margin, theta, weight, link, shift):
     return first, second
 
 
-slant = kernel(slant, fastmath=REASSOCIATING)
-curvatures = kernel(curvatures, fastmath=REASSOCIATING)
-_pulls = kernel(_pulls, fastmath=REASSOCIATING)
+slant = part(slant, fastmath=REASSOCIATING)
+curvatures = part(curvatures, fastmath=REASSOCIATING)
+_pulls = part(_pulls, fastmath=REASSOCIATING)
 
 
-@kernel
+@part
 def search(margin, theta, shift, weight, link, slope, curve, objective, at, there):
     """A step t along `shift` (of the margins) where the slope of the objective is a tenth of its first value.
 
@@ -72,7 +72,7 @@ def search(margin, theta, shift, weight, link, slope, curve, objective, at, ther
     return low
 
 
-@kernel
+@part
 def level(margin, y, weight, link, away, l2, theta):
     """Bring the constant feature, `away` from its mode, to its optimum with all others as they are, nearly.
 

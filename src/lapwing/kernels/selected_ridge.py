@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import kernel, part
 from lapwing.kernels.loss import argmin, bend, loss_theta, penalty_at, violation
 
 
@@ -40,7 +40,7 @@ def sums(indptr, indices, data, offset, w):
     return plain, square
 
 
-@kernel
+@part
 def _slope(indptr, indices, data, offset, w, plain, j, s, common, weighted, total):
     """Σ_i w_i x_ij u_i, with u_i = s_i + common, weighted = Σ w_i s_i and total = Σ w_i."""
     slope = plain[j] * common + offset[j] * (weighted + total * common)
@@ -51,7 +51,7 @@ def _slope(indptr, indices, data, offset, w, plain, j, s, common, weighted, tota
     return slope
 
 
-@kernel
+@part
 def _product(indptr, indices, data, offset, w, plain, l2, chosen, p, s, out):
     """out_a = (H p)_a over the columns `chosen`, p being zero elsewhere; s (n,) is scratch."""
     d = offset.size - 1
@@ -70,7 +70,7 @@ def _product(indptr, indices, data, offset, w, plain, l2, chosen, p, s, out):
         out[a] = _slope(indptr, indices, data, offset, w, plain, j, s, common, weighted, total) + l2[j] * p[a]
 
 
-@kernel
+@part
 def _towards(indptr, indices, data, offset, w, plain, diagonal, l2, chosen, rhs, most, step):
     """Conjugate gradients, preconditioned by the diagonal, for 2 H step = rhs over the columns `chosen`."""
     m = chosen.size
@@ -161,7 +161,7 @@ def near(indptr, indices, data, offset, w, l2, star, alpha, beta, tol, most):
     return worst, most
 
 
-@kernel
+@part
 def _signs_fixed(indptr, indices, data, offset, w, plain, diagonal, l2, star, alpha, beta, s, common, weighted):
     """Go towards the minimum over the coefficients that are not zero, none of them changing its sign.
 

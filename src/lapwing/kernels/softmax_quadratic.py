@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.loss import argmin, few, penalty_at, violation
 from lapwing.kernels.quadratic import cholesky, substitute
 
@@ -66,7 +66,7 @@ class Model(NamedTuple):
     at: np.ndarray
 
 
-@kernel
+@part
 def _kept(proba, weight, spare):
     """start, document, p, c of Model."""
     K, n = proba.shape
@@ -86,7 +86,7 @@ def _kept(proba, weight, spare):
     return start, document[:r].copy(), p[:r].copy(), c[:r].copy()
 
 
-@kernel
+@part
 def _columns(X, first, feature, proba, weight, start, document):
     """ends, row, x, offset, own of Model."""
     K, n = proba.shape
@@ -120,7 +120,7 @@ def _columns(X, first, feature, proba, weight, start, document):
     return ends, row[:at].copy(), x[:at].copy(), offset, own
 
 
-@kernel
+@part
 def _blocks(first):
     """bounds, owner, at of Model."""
     K = first.size - 1
@@ -130,22 +130,22 @@ def _blocks(first):
     for k in range(K):
         size = first[k + 1] - first[k]
         parts = (size + BLOCK - 1) // BLOCK
-        for part in range(parts):
+        for piece in range(parts):
             owner[s] = k
-            bounds[s + 1] = first[k] + (part + 1) * size // parts
+            bounds[s + 1] = first[k] + (piece + 1) * size // parts
             at[s + 1] = at[s] + (bounds[s + 1] - bounds[s]) ** 2
             s += 1
     return bounds[: s + 1], owner[:s], at[: s + 1]
 
 
-@kernel
+@part
 def _block(of, at, s):
     """Matrix s of a flat array of square ones."""
     size = int(np.sqrt(at[s + 1] - at[s]) + 0.5)
     return of[at[s] : at[s + 1]].reshape(size, size)
 
 
-@kernel
+@part
 def _curvatures(model):
     """H of Model, filled in."""
     for s in range(model.owner.size):
@@ -186,7 +186,7 @@ def _curvatures(model):
             block[a, a] += model.own[begin + a]
 
 
-@kernel
+@part
 def _spread(model, k, begin, end, step, out):
     """out_r = Σ_a (x_ra + o_a) step_a over the pairs a = begin … end of class k; `step` counts from `begin`."""
     common = 0.0
@@ -213,10 +213,10 @@ def _collect(model, k, begin, end, T, out):
         out[a - begin] = value
 
 
-_collect = kernel(_collect, fastmath=REASSOCIATING)
+_collect = part(_collect, fastmath=REASSOCIATING)
 
 
-@kernel
+@part
 def _bend(model, S, mean, T):
     """T_ik = c_i p_ik (S_ik - mean_i), mean_i = Σ_l p_il S_il. Returns Σ_ik S_ik T_ik."""
     mean[:] = 0.0
@@ -229,7 +229,7 @@ def _bend(model, S, mean, T):
     return total
 
 
-@kernel
+@part
 def _through(model, step, S, mean, T, out):
     """S = the scores' change by `step`, out = the Hessian of the loss times `step`. Returns step·out."""
     for k in range(model.first.size - 1):
@@ -245,7 +245,7 @@ def _through(model, step, S, mean, T, out):
     return total
 
 
-@kernel
+@part
 def _descend(H, G, begin, prior, unit, b):
     """Coordinate descent on the pairs of one block, from `begin` on; keeps their slopes G.
 
@@ -276,7 +276,7 @@ def _descend(H, G, begin, prior, unit, b):
     return first
 
 
-@kernel
+@part
 def _sweep(model, prior, unit, old, b, S, mean):
     """Descent block after block; keeps S and mean_i = Σ_l p_il S_il. Returns the largest relative violation met."""
     T = np.empty(S.size)
@@ -302,7 +302,7 @@ def _sweep(model, prior, unit, old, b, S, mean):
     return worst
 
 
-@kernel
+@part
 def _recentre(first, feature, prior, b):
     """A constant added to a feature's weight in all classes changes no probability: take the least penalty.
 
@@ -334,7 +334,7 @@ def _recentre(first, feature, prior, b):
             b[a] = prior.mode[a] if best == prior.mode[a] - b[a] else b[a] + best
 
 
-@kernel
+@part
 def _factor(model, prior, live):
     """Cholesky factors of the blocks, rows and columns of pairs that are not live those of the unit matrix."""
     A = np.zeros(model.H.size)
@@ -351,7 +351,7 @@ def _factor(model, prior, live):
     return A
 
 
-@kernel
+@part
 def _precondition(model, A, residual, live, z):
     """z = residual through the factors, 0 where not live. Returns z·residual."""
     z[:] = residual
@@ -365,7 +365,7 @@ def _precondition(model, A, residual, live, z):
     return total
 
 
-@kernel
+@part
 def _conjugate_gradients(model, prior, A, live, residual, goal, most, V, mean, T, x):
     """x = (H + l2)⁻¹ residual over the live pairs, to a preconditioned norm of √goal."""
     z, p, Hp = np.empty(x.size), np.zeros(x.size), np.empty(x.size)
@@ -390,7 +390,7 @@ def _conjugate_gradients(model, prior, A, live, residual, goal, most, V, mean, T
         rho = fresh
 
 
-@kernel
+@part
 def _shorten(prior, live, b, step, x):
     """Go less far than x where more than a share of the live pairs would come through their mode on the way."""
     reached = np.empty(b.size)
@@ -413,7 +413,7 @@ def _shorten(prior, live, b, step, x):
         x[a] *= t
 
 
-@kernel
+@part
 def _free_step(model, prior, precision, most, old, b, S, mean):
     """With signs fixed the model is a linear system in the free pairs: go to its solution.
 

@@ -54,9 +54,9 @@ class Problem:
         self.n_documents = X.shape[0]
 
     @property
-    def both_ways(self) -> tuple[np.ndarray, ...]:
+    def both_ways(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """By columns, by rows, and the offset."""
-        return (*self.by_column[:3], *self.by_row)
+        return *self.by_column[:3], *self.by_row
 
     @cached_property
     def frequent_first(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
