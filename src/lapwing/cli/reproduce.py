@@ -76,6 +76,7 @@ def glm07(
     """
     folder = _checked_folder(output)
     reading["smart_require"] = reading["smart_require"] or "TWM"  # the records that the paper used
+    reading["reuters_text"] = "glm07"  # and their text
     from lapwing.experiments.glm07 import reproduce
     from lapwing.experiments.glm07.paper import paper_for
     from lapwing.experiments.shown import check_matplotlib

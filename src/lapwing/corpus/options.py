@@ -14,6 +14,7 @@ from lapwing.errors import SettingsError
 FORMATS = ("jsonl", "csv", "tsv", "folder", "reuters", "rcv1", "smart", "svmlight")
 REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges")
+REUTERS_TEXTS = ("all", "glm07")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class ReadOptions:
     reuters
     reuters_split    modapte, modlewis or modhayes, as the collection's README defines them
     reuters_labels   the field that holds the labels: topics, places, people, orgs or exchanges
+    reuters_text     all: title and body, or what else there is; glm07: these two elements only, and nothing that
+                     stands between < and >, as the tools of that paper read them: some documents are empty then
 
     smart
     smart_require    letters of the fields that must not be empty, "TWM" for GLM07's OHSUMED
@@ -61,6 +64,7 @@ class ReadOptions:
     qrels: str | os.PathLike[str] | None = None
     reuters_split: str = "modapte"
     reuters_labels: str = "topics"
+    reuters_text: str = "all"
     smart_require: str = ""
 
     def __post_init__(self) -> None:
@@ -71,6 +75,7 @@ class ReadOptions:
         _check_encoding(self.encoding)
         _check_choice("reuters_split", self.reuters_split, REUTERS_SPLITS)
         _check_choice("reuters_labels", self.reuters_labels, REUTERS_LABELS)
+        _check_choice("reuters_text", self.reuters_text, REUTERS_TEXTS)
         if self.split is not None:
             _check_choice("split", self.split, SPLITS)
         if self.label_separator == "":

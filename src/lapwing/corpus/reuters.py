@@ -1,7 +1,7 @@
 """Reuters-21578, Distribution 1.0: SGML files of <REUTERS> elements.
 
 The text of a document is its title and its body; a document that has neither (TYPE="UNPROC") gives the
-whole of its TEXT element. Splits follow section VIII of the collection's README; a document outside the
+whole of its TEXT element, or with `reuters_text="glm07"` nothing. Splits follow section VIII of the collection's README; a document outside the
 chosen one has split "". The id is NEWID.
 """
 
@@ -20,6 +20,7 @@ OPEN, CLOSE = "<REUTERS", "</REUTERS>"
 OPENING_TAG = re.compile(r"<REUTERS\b([^>]*)>")
 ATTRIBUTE = re.compile(r'([A-Z]+)="([^"]*)"')
 TAG = re.compile(r"<[^>]*>")
+BRACKETED = re.compile(r"<[^<>]*>")
 REFERENCE = re.compile(r"&(lt|gt|amp|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 BLOCK = 1 << 18
@@ -91,7 +92,7 @@ class ReutersReader(Reader):
         field = content(element, self.options.reuters_labels.upper()) or ""
         labels = label_set(unescape(label).strip() for label in re.findall(r"<D>(.*?)</D>", field, re.DOTALL))
         split = split_of(attributes, self.options.reuters_split)
-        return Document(attributes["NEWID"], text_of(element), labels, split)
+        return Document(attributes["NEWID"], text_of(element, self.options.reuters_text), labels, split)
 
 
 def split_of(attributes: dict[str, str], scheme: str) -> str:
@@ -103,11 +104,13 @@ def split_of(attributes: dict[str, str], scheme: str) -> str:
     return {"TRAIN": "train", "TEST": "test"}.get(attributes["LEWISSPLIT"], "")
 
 
-def text_of(element: str) -> str:
+def text_of(element: str, reading: str = "all") -> str:
     text = content(element, "TEXT")
     if text is None:
         raise BadRecord("expected a TEXT element inside <REUTERS>, found none")
     parts = [part for part in (content(text, "TITLE"), content(text, "BODY")) if part is not None]
+    if reading == "glm07":  # names of companies stand as <NAME>, and went as tags
+        return BRACKETED.sub(" ", unescape("\n".join(parts)))
     return unescape("\n".join(parts) if parts else TAG.sub(" ", text))
 
 
