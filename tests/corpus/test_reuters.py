@@ -22,7 +22,8 @@ def test_text_labels_and_ids(write: Write) -> None:
     assert read.documents[1].split() == "café prices <unprocessed>".split()
     assert not read.exclusive
     as_printed = corpus.read(write("reut2-000.sgm", REUTERS), reuters_text="glm07")
-    assert as_printed.ids == read.ids and as_printed.labels == read.labels
+    assert as_printed.ids == read.ids
+    assert as_printed.labels == read.labels
     assert as_printed.documents[0].split() == "CORN & AWAY Prices rose. Reuter".split()
     assert as_printed.documents[1] == ""
     with pytest.raises(SettingsError, match="reuters_text"):

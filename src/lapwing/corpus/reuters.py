@@ -1,8 +1,8 @@
 """Reuters-21578, Distribution 1.0: SGML files of <REUTERS> elements.
 
 The text of a document is its title and its body; a document that has neither (TYPE="UNPROC") gives the
-whole of its TEXT element, or with `reuters_text="glm07"` nothing. Splits follow section VIII of the collection's README; a document outside the
-chosen one has split "". The id is NEWID.
+whole of its TEXT element, or with `reuters_text="glm07"` nothing. Splits follow section VIII of the
+collection's README; a document outside the chosen one has split "". The id is NEWID.
 """
 
 from __future__ import annotations
