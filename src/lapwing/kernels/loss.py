@@ -296,7 +296,7 @@ def optimality(
     for i in range(y.size):
         score[i] *= y[i]
     pull = np.empty(y.size)
-    slopes(score, link, pull)
+    losses(score, weight, link, pull)  # for the residuals
     for i in range(y.size):
         pull[i] *= weight[i] * y[i]
     gradient = np.empty(d + 1)

@@ -85,6 +85,15 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
 
 
 @part
+def _taken(values, working, m):
+    """Those of the working set. Indexing by an array would take longer to compile."""
+    out = np.empty(m)
+    for a in range(m):
+        out[a] = values[working[a]]
+    return out
+
+
+@part
 def _rows_of(indptr, indices, data, working, m, n):
     """The working set's columns but for the constant, its first, as lists by document.
 
@@ -161,21 +170,64 @@ def _model(document, pointer, column, value, y, weight, link, theta, margin, cau
 
 
 @part
-def _add_offsets(offset, chosen, H, G):
+def _add_offsets(offset, working, m, H, G):
     """The model for columns x_a + o_a, from that for x_a and the constant feature, the first of the set."""
-    m = chosen.size
-    centred = False
-    for a in range(m):
-        centred = centred or offset[chosen[a]] != 0.0
-    if not centred:
+    if not has(offset):
         return
-    sums = H[0, :m].copy()
+    sums = H[0].copy()
     for a in range(m):
-        o = offset[chosen[a]]
+        o = offset[working[a]]
         G[a] += o * G[0]
         for b in range(m):
-            other = offset[chosen[b]]
+            other = offset[working[b]]
             H[a, b] += o * sums[b] + other * sums[a] + o * other * sums[0]
+
+
+@part
+def _predict(
+    document, pointer, column, value, move, common, y, link, margin, theta, curvature, brief, shift, linear_theta
+):
+    """shift_i = y_i Δr_i of the whole step, and the residual θ_i - loss''(r_i)Δr_i that the model predicts after it."""
+    largest = 1.0 if link == 0 else np.inf  # a dual point is between 0 and this
+    for i in range(y.size):
+        shift[i] = common
+    for e in range(document.size):
+        for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
+            shift[document[e]] += value[p] * move[np.uint32(column[p])]
+    for i in range(y.size):
+        shift[i] *= y[i]
+        bends = 0.0 if brief and curvature[i] == 0.0 else bend(margin[i], theta[i], link)
+        linear_theta[i] = min(max(theta[i] - bends * shift[i], 0.0), largest)
+
+
+@part
+def _search(margin, shift, weight, link, b, move, mode, l1, l2, objective, promise, score, theta):
+    """Half the step until the objective falls enough (Armijo): (share taken, loss, penalty); share 0 if it never does.
+
+    Leaves the margins there in `score`, and the residuals in `theta`.
+    """
+    t = 1.0
+    for _ in range(6):
+        for i in range(margin.size):
+            score[i] = margin[i] + t * shift[i]
+        loss = losses(score, weight, link, theta)
+        penalty = 0.0
+        for a in range(b.size):
+            penalty += penalty_at(b[a] - (1.0 - t) * move[a], mode[a], l1[a], l2[a])
+        if loss + penalty <= objective + 0.01 * t * promise + ROUNDING * objective:
+            return t, loss, penalty
+        t *= 0.5
+    return 0.0, loss, penalty
+
+
+@part
+def _bound(beta, gradient, mode, l1, l2, lower, upper):
+    """`kkt_bound` of model/objective.py."""
+    total = 0.0
+    for j in range(beta.size):
+        v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+        total += v * max(abs(beta[j] - mode[j]), 1.0)
+    return total
 
 
 @kernel
@@ -253,7 +305,6 @@ def fit(
     for j in range(d + 1):
         flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
     best_dual = -np.inf
-    largest = 1.0 if link == 0 else np.inf  # a dual point is between 0 and this
     gap = kkt_bound = np.inf
     converged = False
     rounds = 0
@@ -281,9 +332,11 @@ def fit(
                 room = min(m + m // 2 + 64, d + 1)
                 H, A = np.empty((room, room)), np.empty((room, room))
             changed = False
-        chosen = working[:m]
-        w_mode, w_lower, w_upper = mode[chosen], lower[chosen], upper[chosen]
-        w_l1, w_l2 = strength * l1[chosen], strength * l2[chosen]
+        w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
+        w_lower, w_upper = _taken(lower, working, m), _taken(upper, working, m)
+        for a in range(m):
+            w_l1[a] *= strength
+            w_l2[a] *= strength
         b, G, move = np.empty(m), np.empty(m), np.empty(m)
         rhs, free = np.empty(m), np.empty(m, np.int64)
         objective = loss + _penalty(beta, mode, l1, l2, strength)
@@ -297,7 +350,7 @@ def fit(
             _model(
                 document, pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature
             )
-            _add_offsets(offset, chosen, H, G)
+            _add_offsets(offset, working, m, H, G)
             for a in range(m):
                 b[a] = beta[working[a]]
             before = G.copy()
@@ -312,30 +365,14 @@ def fit(
             for a in range(m):
                 move[a] = b[a] - beta[working[a]]
                 common += offset[working[a]] * move[a]
-            for i in range(n):
-                shift[i] = common
-            for e in range(document.size):
-                for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
-                    shift[document[e]] += value[p] * move[np.uint32(column[p])]
-            for i in range(n):
-                shift[i] *= y[i]
-                bends = 0.0 if brief and curvature[i] == 0.0 else bend(margin[i], theta[i], link)
-                linear_theta[i] = min(max(theta[i] - bends * shift[i], 0.0), largest)
-            t = 1.0
-            accepted = False
-            for _ in range(6):
-                for i in range(n):
-                    score[i] = margin[i] + t * shift[i]
-                new_loss = losses(score, weight, link, theta)
-                penalty = 0.0
-                for a in range(m):
-                    j = working[a]
-                    penalty += penalty_at(beta[j] + t * (b[a] - beta[j]), w_mode[a], w_l1[a], w_l2[a])
-                if new_loss + penalty <= objective + 0.01 * t * promise + ROUNDING * objective:
-                    accepted = True
-                    break
-                t *= 0.5
-            if not accepted:
+            _predict(
+                document, pointer, column, value, move, common, y, link, margin, theta, curvature, brief, shift,
+                linear_theta,
+            )  # fmt: skip
+            t, new_loss, penalty = _search(
+                margin, shift, weight, link, b, move, w_mode, w_l1, w_l2, objective, promise, score, theta
+            )
+            if t == 0.0:
                 losses(margin, weight, link, theta)
                 if cautious:
                     stalled = True
@@ -373,10 +410,7 @@ def fit(
             continue
         if strength > 1.0 or not (precise or stalled):
             continue
-        kkt_bound = 0.0
-        for j in range(d + 1):
-            v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
-            kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
+        kkt_bound = _bound(beta, gradient, mode, l1, l2, lower, upper)
         if flat:
             gap = np.nan
             for i in range(n):

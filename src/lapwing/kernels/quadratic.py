@@ -137,7 +137,8 @@ def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, s
             first = min(first, (stop - b[a]) / rhs[p])
         change[p] = stop - b[a]
     for attempt in range(2):
-        slope[:m] = 0.0
+        for k in range(m):
+            slope[k] = 0.0
         fall = 0.0
         for p in range(n):
             a = free[p]
