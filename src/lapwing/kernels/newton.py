@@ -22,9 +22,10 @@ from lapwing.kernels.loss import (
 )
 from lapwing.kernels.quadratic import solve
 
-RELAX = 0.2  # factor by which a stronger prior is relaxed
+RELAX = 0.3  # factor by which a stronger prior is relaxed
 WIDE = 120  # size of the working set from which pricing costs less than a round
 ROUNDING = 1e-13  # a sum over documents is not known better
+FAR = 0.1  # relative fall of the objective at which the solution is far, and few of those that violate will be in it
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
@@ -243,7 +244,7 @@ def fit(
     y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
-    widest                  give up where the working set would grow beyond this
+    widest                  the most features in a working set; give up where that many are needed
     known                   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either;
                             overwritten by them, the gradient near the solution
 
@@ -310,6 +311,8 @@ def fit(
     rounds = 0
     changed = True
     cautious = False
+    objective = loss
+    fell = 0.0
     t = 1.0  # the share of the last step that was taken
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
     H = np.empty((0, 0))
@@ -318,13 +321,16 @@ def fit(
     column, value = np.zeros(0, np.int32), np.zeros(0)
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
-        most = max(20, kept // 2 if kept > WIDE else kept)
+        if kept >= widest:
+            break
+        most = max(20, kept if kept <= WIDE else kept // 4 if fell > FAR * objective else kept // 2)
         if t < 0.5:  # after a poor step the gradient says little of who belongs
             most = max(5, kept // 16)
+        most = min(most, widest - kept)
         grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown
-        if m > widest:
+        if m > 2 * widest:  # they violate alike, and `most` could not tell them apart
             break
         if changed:
             document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
@@ -395,7 +401,7 @@ def fit(
                     precision = 0.1
                 else:
                     precision = max(0.1 * tol, 0.1 * reached if m > WIDE else 0.0)
-            if m > WIDE or (
+            if (m > WIDE and (fell <= FAR * objective or strength > 1.0)) or (
                 (t == 1.0 or fell <= tol * objective)
                 and fell <= (LOOSE if strength > 1.0 else np.sqrt(tol)) * objective
             ):
