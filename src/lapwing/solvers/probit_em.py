@@ -275,7 +275,7 @@ class _EM:
         log = self.jeffreys[chosen]
         here = self.beta[chosen]
         b = here - prior.mode[chosen]
-        if np.any(log & (np.abs(here - old) > SETTLED * np.abs(b))):
+        if np.any(log & (np.abs(here - old) >= SETTLED * np.abs(b))):  # also where b has vanished
             return
         kinked = (prior.l1[chosen] > 0.0) | log
         wide = len(b) > len(self.pull)
@@ -322,6 +322,7 @@ class _EM:
 
     def _step(self, accelerate: bool) -> None:
         self._sweep(accelerate=accelerate)
+        self.alive &= ~self.jeffreys | (self.beta != self.prior.mode)  # from 0 there is no way back
         self.iterations += 1
         self.objective = self._objective(self.beta, self.score)
         if self.trace is not None:
