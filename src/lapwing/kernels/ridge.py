@@ -140,6 +140,10 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                     margin[lane],
                 )  # fmt: skip
                 loss[lane] = _ask(margin[lane], Y[c], weights[c], link, thetas[c], pull[lane])
+                if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
+                    sums_of(indptr, indices, data, weights[c], sums[lane])
+                    squares_of(indptr, indices, data, weights[c], squares[lane])
+                    summed[lane] = c
                 for j in range(size):
                     l2[j, lane], P[j, lane] = l2s[which[c], j], 0.0
                 stuck[lane], objective[c] = 0, np.inf
@@ -219,10 +223,6 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                 continue
             rounds[c] += 1
             curvatures(margin[lane], thetas[c], weights[c], link, curvature[lane])
-            if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
-                sums_of(indptr, indices, data, weights[c], sums[lane])
-                squares_of(indptr, indices, data, weights[c], squares[lane])
-                summed[lane] = c
             if not centred:
                 if refined[lane] >= SLOW:
                     cut[lane] *= 0.3  # the others do bend

@@ -29,8 +29,8 @@ def sums_of(indptr, indices, data, weight, out):
     """Σ_i c_i x_ij of every feature."""
     out[:] = 0.0
     for i in range(weight.size):
-        for k in range(indptr[i], indptr[i + 1]):
-            out[indices[k]] += weight[i] * data[k]
+        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            out[np.uint32(indices[k])] += weight[i] * data[k]
 
 
 @part
@@ -38,8 +38,8 @@ def squares_of(indptr, indices, data, weight, out):
     """Σ_i c_i x_ij² of every feature."""
     out[:] = 0.0
     for i in range(weight.size):
-        for k in range(indptr[i], indptr[i + 1]):
-            out[indices[k]] += weight[i] * data[k] * data[k]
+        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            out[np.uint32(indices[k])] += weight[i] * data[k] * data[k]
 
 
 @part
@@ -127,14 +127,14 @@ def from_few(
     for i in few:
         bending -= curvature[i]
         heads -= weight[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            E[indices[k]] -= weight[i] * data[k] * data[k]
-            mean[indices[k]] -= weight[i] * data[k]
+        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            j = np.uint32(indices[k])  # unsigned, here and below: no entry is looked for from the end
+            E[j] -= weight[i] * data[k] * data[k]
+            mean[j] -= weight[i] * data[k]
     if heads <= least:  # none, but for rounding
         bending, heads = 0.0, np.inf
     uu, uh, hh = _rooted(E, mean, squares, l2, gradient, max(bending, 0.0) / heads, heads, 0.01 * average, root, u, h)
 
-    # Unsigned, so that no entry is looked for from the end: a third of the time.
     column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.zeros(m + 1, np.uint64)
     # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
     right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
@@ -143,8 +143,8 @@ def from_few(
         i = few[a]
         scale = np.sqrt(curvature[i])
         vh = vu = vv = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
+        for e in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            j = np.uint32(indices[e])
             column[at], value[at] = j, scale * data[e] * root[j]
             vh += value[at] * h[j]
             vu += value[at] * u[j]
