@@ -26,6 +26,9 @@ def test_reuters_modapte(real: Real) -> None:
     assert (in_train["acq"], in_test["acq"]) == (1_650, 719)
     assert in_train["corn"] == 181
     assert not any("&lt;" in text or "</" in text for text in read.documents)
+    as_printed = corpus.read(real("reuters21578.tar.xz"), reuters_text="glm07").part("train")
+    assert as_printed.labels == train.labels
+    assert sum(not text.strip() for text in as_printed.documents) == 54  # those with neither a title nor a body
 
 
 @pytest.mark.parametrize(("scheme", "train", "test"), [("modlewis", 13_625, 6_188), ("modhayes", 20_856, 722)])

@@ -6,9 +6,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -312,9 +314,14 @@ def test_one_variance_per_category() -> None:
         MAPClassifier(variance=[1.0, 2.0]).fit(X, y)
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
-    X, y = data.matrix(classes=6)
-    one, more = (MAPClassifier(n_jobs=n).fit(X, y) for n in (1, 3))
+@pytest.mark.parametrize("prior", ["laplace", "gaussian"])
+@hypothesis.settings(max_examples=15, deadline=None)
+@hypothesis.given(seed=st.integers(0, 10**6), log_variance=st.floats(-3, 4))
+def test_the_number_of_threads_changes_nothing(prior: str, seed: int, log_variance: float) -> None:
+    rng = np.random.default_rng(seed)
+    X = sp.random(60, 30, density=0.2, random_state=rng, format="csr")
+    y = np.append(np.arange(6), rng.integers(0, 6, size=54))
+    one, more = (MAPClassifier(prior=prior, variance=10.0**log_variance, n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.coef_.toarray(), more.coef_.toarray())
     np.testing.assert_array_equal(one.dual_gap_, more.dual_gap_)
 

@@ -139,6 +139,34 @@ def test_warm_and_cold_starts_agree_along_a_coarse_grid(prior: Prior) -> None:
         start = warm.weights
 
 
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), before=st.floats(-4, 5), log_variance=st.floats(-4, 5))
+def test_warm_and_cold_starts_agree(prior: Prior, seed: int, before: float, log_variance: float) -> None:
+    X, y, c = random_problem(seed)
+    problem, (first, then) = newton.Problem(X), (prior.compile(10.0**v, X.shape[1]) for v in (before, log_variance))
+    start = newton.fit(problem, y, c, first, variance=1.0, tol=1e-4).weights
+    cold, warm = (newton.fit(problem, y, c, then, variance=1.0, tol=1e-9, start=s) for s in (None, start))
+    assert_certified(X, y, c, then, warm, 1e-9)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize(("value", "weight"), [(1e12, 1.0), (1e10, 1.0), (1.0, 1e12)])
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
+def test_many_documents_alike_blur_no_certificate(value: float, weight: float, tol: float) -> None:
+    """Two thirds have no word. What they pull is large beside that of a document with a large value or weight."""
+    rng = np.random.default_rng(0)
+    words = rng.random((40, 6)) * (rng.random((40, 6)) < 0.4)
+    y = np.append(np.where(words @ [1, 1, -1, 0, 0, 0] + 0.3 * rng.normal(size=40) > 0.3, 1.0, -1.0), -np.ones(80))
+    X, positive = np.zeros((120, 7)), np.flatnonzero(y > 0)
+    X[:40, :6], X[positive[:3], 6] = words, value * np.array([1.0, 1.3, 0.7])
+    c = np.where(np.arange(120) == positive[0], weight, 1.0)
+    arrays = Laplace().compile(2.0 / 0.3**2, 7)
+    found = fit(sp.csr_matrix(X), y, c, arrays, tol)
+    assert found.converged
+    assert certify(sp.csr_matrix(X), y, arrays, found.weights, found.dual, c).relative_gap <= tol * (1 + 1e-6)
+
+
 HARD = {
     "one positive": lambda X, y: (X, np.where(np.arange(len(y)) == 3, 1.0, -1.0)),
     "no positive": lambda X, y: (X, -np.ones(len(y))),

@@ -71,7 +71,8 @@ def glm07(
     """Lasso, ridge and a linear SVM over every category, as in Genkin, Lewis and Madigan (2007).
 
     On Reuters-21578 (ModApte), RCV1-v2 token files and OHSUMED's SMART records the paper's figures stand
-    beside ours; any other corpus with a training and a test part gets the same tables and pictures.
+    beside ours; any other corpus with a training and a test part gets the same tables and pictures. Of Reuters-21578
+    titles and bodies are read, without what stands between < and >, as the paper's tools seem to have done.
     Writes results.json, index.html and the figures.
     """
     folder = _checked_folder(output)

@@ -26,6 +26,7 @@ RELAX = 0.3  # factor by which a stronger prior is relaxed
 WIDE = 120  # size of the working set from which pricing costs less than a round
 ROUNDING = 1e-13  # a sum over documents is not known better
 FAR = 0.1  # relative fall of the objective at which the solution is far, and few of those that violate will be in it
+PATIENCE = 5  # rounds with a full working set after which the fit is given up
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
@@ -53,8 +54,8 @@ def _prune(working, m, inside, beta, gradient, mode, l1, strength):
 
 
 @part
-def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most):
-    """Add the features that violate their optimality condition most, about `most` of them."""
+def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most, widest):
+    """Add the features that violate their optimality condition most, about `most` of them, up to `widest` in all."""
     found = np.empty(inside.size, np.int32)
     excess = np.empty(inside.size)
     count = 0
@@ -78,7 +79,7 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
             cut *= 0.5
             break
     for k in range(count):
-        if excess[k] > cut:
+        if excess[k] > cut and m < widest:
             working[m] = found[k]
             inside[found[k]] = True
             m += 1
@@ -244,7 +245,7 @@ def fit(
     y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
-    widest                  the most features in a working set; give up where that many are needed
+    widest                  the most features in a working set; give up where that many seem to be needed
     known                   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either;
                             overwritten by them, the gradient near the solution
 
@@ -313,6 +314,7 @@ def fit(
     cautious = False
     objective = loss
     fell = 0.0
+    full = 0  # how often the working set was as wide as it may be
     t = 1.0  # the share of the last step that was taken
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
     H = np.empty((0, 0))
@@ -321,21 +323,19 @@ def fit(
     column, value = np.zeros(0, np.int32), np.zeros(0)
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
-        if kept >= widest:
+        if kept >= widest or full == PATIENCE:
             break
         most = max(20, kept if kept <= WIDE else kept // 4 if fell > FAR * objective else kept // 2)
         if t < 0.5:  # after a poor step the gradient says little of who belongs
             most = max(5, kept // 16)
-        most = min(most, widest - kept)
-        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
+        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most, widest)
         changed = changed or kept < m or grown > kept
         m = grown
-        if m > 2 * widest:  # they violate alike, and `most` could not tell them apart
-            break
+        full += m == widest
         if changed:
             document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
             if m > H.shape[0]:
-                room = min(m + m // 2 + 64, d + 1)
+                room = min(m + m // 2 + 64, d + 1, widest)
                 H, A = np.empty((room, room)), np.empty((room, room))
             changed = False
         w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
@@ -410,11 +410,15 @@ def fit(
         # Price every feature at the dual point, and measure the gap.
         for i in range(n):
             pull[i] = weight[i] * y[i] * (theta[i] if stalled or flat else linear_theta[i])
-        loss_gradient_from(by_row, row_indices, row_data, offset, pull, weight, sums, gradient)
+        priced = strength == 1.0 and (precise or stalled)
+        if priced:  # what a certificate rests on is not the difference of large numbers
+            loss_gradient(by_row, row_indices, row_data, offset, pull, gradient)
+        else:
+            loss_gradient_from(by_row, row_indices, row_data, offset, pull, weight, sums, gradient)
         if strength > 1.0 and fell <= LOOSE * objective:
             strength = max(1.0, RELAX * strength)
             continue
-        if strength > 1.0 or not (precise or stalled):
+        if not priced:
             continue
         kkt_bound = _bound(beta, gradient, mode, l1, l2, lower, upper)
         if flat:
@@ -437,7 +441,7 @@ def fit(
         if converged:
             break
         if stalled:
-            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, np.int64(1))
+            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, np.int64(1), widest)
             if grown == m:
                 break
             m = grown

@@ -195,6 +195,7 @@ class _OverMatrix(HeldOut):
         self.hessian, self.apart = hessian, validation
 
         self.last: tuple[float, PriorArrays] | None = None
+        self.sums: dict[int, np.ndarray] = {}  # of all columns, per run: see `known` of `minimise`
 
     def arrays(self, variance: float) -> PriorArrays:
         """The prior's; those of the last variance are kept for the next run."""
@@ -214,12 +215,14 @@ class _OverMatrix(HeldOut):
     def fit(
         self, variance: float, run: int, start: tuple[np.ndarray, np.ndarray] | None
     ) -> tuple[tuple[np.ndarray, np.ndarray], list[float]]:
-        """What is started from is a solution and what its fit left for the next (`known` of `minimise`)."""
+        """What is started from is a solution and the loss's gradient there."""
         arrays, train = self.arrays(variance), self.training[run]
-        beta, known = _with_nothing_known(arrays.mode) if start is None else start
-        beta, known = np.clip(beta, arrays.lower, arrays.upper), known.copy()
+        beta, gradient = _without_gradient(arrays.mode) if start is None else start
+        beta = np.clip(beta, arrays.lower, arrays.upper)
+        known = np.array([gradient, self.sums.get(run, _without_gradient(beta)[1])])
         self._minimise(train, arrays, beta, known)
-        return (beta, known), self._log_likelihoods(run, arrays, beta)
+        self.sums[run] = known[1]
+        return (beta, known[0].copy()), self._log_likelihoods(run, arrays, beta)
 
     def prepare(self, variances: Sequence[float]) -> None:
         """Those with Gaussian priors together."""
@@ -238,7 +241,7 @@ class _OverMatrix(HeldOut):
                 [arrays[v] for v, _ in some], betas, self.tol, self.max_iter, self.link,
             )  # fmt: skip
             for (v, run), beta in zip(some, betas, strict=True):
-                self.fitted[run][v] = _with_nothing_known(beta.copy())
+                self.fitted[run][v] = _without_gradient(beta.copy())
                 self.values[v][:, run] = self._log_likelihoods(run, arrays[v], beta)
 
     def _log_likelihoods(self, run: int, arrays: PriorArrays, beta: np.ndarray) -> list[float]:
@@ -256,8 +259,8 @@ class _OverMatrix(HeldOut):
         )
 
 
-def _with_nothing_known(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return beta, np.full((2, *beta.shape), np.nan)
+def _without_gradient(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return beta, np.full(beta.shape, np.nan)
 
 
 class _JointOverMatrix(_OverMatrix):

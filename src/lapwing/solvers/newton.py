@@ -158,7 +158,9 @@ def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.n
 
 
 def _int32(matrix: sp.csr_matrix | sp.csc_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+    # Numba would compile anew for what cannot be written to.
+    data = matrix.data if matrix.data.flags.writeable else matrix.data.copy()
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), data
 
 
 def fit(
@@ -254,7 +256,7 @@ def minimise(
     """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `problem.merge`.
 
     known   what a fit with the same documents left: rows (gradient of the loss near `beta`, sums of all columns), NaN
-            where not known; overwritten. It saves passes over X.
+            where not known; overwritten, but for Gaussian priors. It saves passes over X.
 
     Returns (objective, gap, kkt_bound, rounds, converged, dual point).
     """

@@ -57,9 +57,8 @@ def _text(collection: Collection, paper: Paper) -> str:
     empty = int((np.diff(collection.train.indptr) == 0).sum())
     reading = (
         "A document is what its TITLE and BODY elements hold, without what stands between < and > (names of "
-        "companies), which the paper's tools seem to have taken for tags: so the number of terms is all but theirs, "
-        f"and so is the number of features that lasso keeps. {empty} training documents are empty that way. "
-        if paper is MODAPTE
+        f"companies), which the paper's tools seem to have taken for tags. {empty} training documents have no terms. "
+        if paper is MODAPTE and abs(terms / paper.terms - 1.0) < 0.01
         else ""
     )
     return reading + (
