@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import contextlib
 import os
 import signal
 import subprocess
@@ -135,6 +136,17 @@ def test_a_reader_that_is_gone_is_no_error(model: Path, command: str) -> None:
     assert done.returncode == 1
 
 
+def interrupted(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What it printed. A signal between Python's look at its signals and a read that blocks is seen after the read:
+    then Ctrl-C is pressed again."""
+    for seconds in (5, 5, 60):
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=seconds)
+    process.kill()
+    raise AssertionError("the command went on after Ctrl-C")
+
+
 def test_ctrl_c_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
     data, output = tmp_path / "endless.jsonl", tmp_path / "old.lapwing"
     os.mkfifo(data)
@@ -149,8 +161,7 @@ def test_ctrl_c_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
     )
     with open(data, "wb", buffering=0) as pipe:  # opens when the command has begun to read
         pipe.write(b'{"text": "oil", "label": "energy"}\n' * 1000)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = interrupted(process)
     assert process.returncode == 130
     assert out == b""
     said = err.strip().splitlines()  # click ends the line that a terminal shows ^C on
