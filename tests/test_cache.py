@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import pytest
+
+from lapwing.kernels.loss import penalty_at
+
 
 def test_without_a_place_to_cache_kernels_are_compiled_in_memory(tmp_path: Path) -> None:
     code = (
@@ -23,3 +28,9 @@ def test_without_a_place_to_cache_kernels_are_compiled_in_memory(tmp_path: Path)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[1.0, 1.0]"
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_part_of_kernels_refuses_to_be_called_from_python() -> None:
+    with pytest.raises(TypeError, match="penalty_at is a part of kernels"):
+        penalty_at(1.0, 0.0, 1.0, 0.0)

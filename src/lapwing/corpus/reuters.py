@@ -19,8 +19,7 @@ from lapwing.corpus.reader import Reader, is_broken
 OPEN, CLOSE = "<REUTERS", "</REUTERS>"
 OPENING_TAG = re.compile(r"<REUTERS\b([^>]*)>")
 ATTRIBUTE = re.compile(r'([A-Z]+)="([^"]*)"')
-TAG = re.compile(r"<[^>]*>")
-BRACKETED = re.compile(r"<[^<>]*>")
+TAG = re.compile(r"<[^<>]*>")
 REFERENCE = re.compile(r"&(lt|gt|amp|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 BLOCK = 1 << 18
@@ -110,7 +109,7 @@ def text_of(element: str, reading: str = "all") -> str:
         raise BadRecord("expected a TEXT element inside <REUTERS>, found none")
     parts = [part for part in (content(text, "TITLE"), content(text, "BODY")) if part is not None]
     if reading == "glm07":  # names of companies stand as <NAME>, and went as tags
-        return BRACKETED.sub(" ", unescape("\n".join(parts)))
+        return TAG.sub(" ", unescape("\n".join(parts)))
     return unescape("\n".join(parts) if parts else TAG.sub(" ", text))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numba.core.registry
 
 # Sums may be taken in another order, and so several at a time.
 REASSOCIATING = {"reassoc", "contract"}
@@ -23,9 +24,20 @@ def kernel(function: F, **options: Any) -> F:
         return _compiled(function, **options)
 
 
+class _Part(numba.core.registry.CPUDispatcher):
+    """A function compiled without a way in from Python: to call it from there would crash the interpreter."""
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"{self.__name__} is a part of kernels, and called by them only")
+
+
 def part(function: F, **options: Any) -> F:
-    """Called by kernels only: compiled and kept as a part of them, without a place on disk of its own."""
-    return _compiled(function, **options)
+    """Called by kernels only: compiled and kept as a part of them, without a way in or a place on disk of its own."""
+    if numba.config.DISABLE_JIT:
+        return function
+    made = _compiled(function, no_cpython_wrapper=True, **options)
+    made.__class__ = _Part
+    return made
 
 
 def _compiled(function: F, **options: Any) -> F:

@@ -157,6 +157,17 @@ def primal_objective(margin, weight, link, beta, mode, l1, l2):
 
 
 @part
+def violations(beta, gradient, mode, l1, l2, lower, upper):
+    """(kkt, kkt_bound) of model/objective.py, from the gradient of the loss."""
+    kkt = kkt_bound = 0.0
+    for j in range(beta.size):
+        v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+        kkt = max(kkt, v)
+        kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
+    return kkt, kkt_bound
+
+
+@part
 def penalty_conjugate(z, mode, l1, l2, lower, upper):
     """sup_b [ z b - l1|b-m| - l2(b-m)²/2 ] over lower ≤ b ≤ upper, z feasible but for rounding."""
     if l2 > 0.0:
@@ -301,9 +312,4 @@ def optimality(
         pull[i] *= weight[i] * y[i]
     gradient = np.empty(d + 1)
     loss_gradient(by_row, row_indices, row_data, offset, pull, gradient)
-    kkt = kkt_bound = 0.0
-    for j in range(d + 1):
-        v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
-        kkt = max(kkt, v)
-        kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
-    return kkt, kkt_bound
+    return violations(beta, gradient, mode, l1, l2, lower, upper)

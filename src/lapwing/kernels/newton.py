@@ -19,6 +19,7 @@ from lapwing.kernels.loss import (
     penalty_at,
     scores,
     violation,
+    violations,
 )
 from lapwing.kernels.quadratic import solve
 
@@ -222,16 +223,6 @@ def _search(margin, shift, weight, link, b, move, mode, l1, l2, objective, promi
     return 0.0, loss, penalty
 
 
-@part
-def _bound(beta, gradient, mode, l1, l2, lower, upper):
-    """`kkt_bound` of model/objective.py."""
-    total = 0.0
-    for j in range(beta.size):
-        v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
-        total += v * max(abs(beta[j] - mode[j]), 1.0)
-    return total
-
-
 @kernel
 def fit(
     indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta,
@@ -420,7 +411,7 @@ def fit(
             continue
         if not priced:
             continue
-        kkt_bound = _bound(beta, gradient, mode, l1, l2, lower, upper)
+        kkt_bound = violations(beta, gradient, mode, l1, l2, lower, upper)[1]
         if flat:
             gap = np.nan
             for i in range(n):
