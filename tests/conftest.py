@@ -34,6 +34,15 @@ def _same_day() -> None:
     os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
 
 
+@pytest.fixture(scope="module", params=["small", "large"])
+def size(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small matrices begin with another kernel than large ones: small ones as they come, and as if they were large."""
+    with pytest.MonkeyPatch.context() as patched:
+        if request.param == "large":
+            patched.setattr("lapwing.solvers.newton.SMALL", -1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def archive(real: Callable[[str], Path]) -> Path:
     """Reuters-21578."""

@@ -22,12 +22,13 @@ def test_without_a_place_to_cache_kernels_are_compiled_in_memory(tmp_path: Path)
         "    if kind is not None:\n"
         "        kind.from_function = classmethod(lambda cls, *a: None)\n"
         "import numpy as np\n"
-        "from lapwing.kernels.quadratic import substitute\n"
-        "x = np.array([4.0, 16.0]); substitute(np.array([[2.0, 0.0], [0.0, 4.0]]), x, 2); print(x.tolist())\n"
+        "from lapwing.kernels.loss import feasible_scale\n"
+        "at = lambda value: np.full(1, value)\n"
+        "print(feasible_scale(at(4.0), at(2.0), at(0.0), at(-np.inf), at(np.inf)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[1.0, 1.0]"
+    assert done.stdout.strip() == "0.5"
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")

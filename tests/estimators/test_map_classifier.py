@@ -19,6 +19,7 @@ from estimators import data
 from lapwing import MAPClassifier, priors
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 
+pytestmark = pytest.mark.usefixtures("size")
 PRIORS: list[Any] = ["laplace", "gaussian", "elasticnet", priors.ElasticNet(0.3)]
 
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from scipy.optimize import minimize_scalar
 from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
@@ -17,8 +18,21 @@ from lapwing.model.objective import certify
 from lapwing.model.priors import PRIORS, Prior
 from lapwing.solvers import newton
 
+pytestmark = pytest.mark.usefixtures("size")
 FAR = np.concatenate([-np.logspace(8, -3, 400), [0.0], np.logspace(-3, 8, 400)])
 both_links = pytest.mark.parametrize("link", LINKS)
+
+
+@njit
+def pieces(margin, link):  # type: ignore[no-untyped-def]
+    """(loss, θ, curvature, majorant): parts of kernels are called from compiled code only."""
+    loss, theta = kernel.loss_theta(margin, link)
+    return loss, theta, kernel.bend(margin, theta, link), kernel.majorant(margin, link)
+
+
+@njit
+def conjugate(theta, link):  # type: ignore[no-untyped-def]
+    return kernel.conjugate(theta, link)
 
 
 def true_loss(link: str, margin: np.ndarray) -> np.ndarray:
@@ -37,7 +51,7 @@ def test_loss_and_slope_far_out(link: str) -> None:
     form = LINKS[link]
     np.testing.assert_allclose(form.loss(FAR), true_loss(link, FAR), rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(form.theta(FAR), true_theta(link, FAR), rtol=1e-12, atol=1e-300)
-    compiled = np.array([kernel.loss_theta(r, form.code) for r in FAR])
+    compiled = np.array([pieces(r, form.code) for r in FAR])
     np.testing.assert_allclose(compiled[:, 0], true_loss(link, FAR), rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(compiled[:, 1], true_theta(link, FAR), rtol=1e-12, atol=1e-300)
 
@@ -48,9 +62,9 @@ def test_curvature_is_the_derivative_of_theta_and_the_majorant_lies_above(link: 
     for r in FAR[np.abs(FAR) < 1e6]:
         h = 1e-5 * max(1.0, abs(r))
         difference = (true_theta(link, r - h) - true_theta(link, r + h)) / (2 * h)
-        here = kernel.bend(r, kernel.loss_theta(r, code)[1], code)
+        _, _, here, bound = pieces(r, code)
         assert here == pytest.approx(difference, rel=2e-4, abs=1e-8)
-        theta, bound = true_theta(link, r), kernel.majorant(r, code)
+        theta = true_theta(link, r)
         there = r + np.linspace(-8, 8, 33) * max(1.0, 0.5 * abs(r))
         parabola = true_loss(link, r) - theta * (there - r) + bound * (there - r) ** 2 / 2
         assert np.all(true_loss(link, there) <= parabola + 1e-9 * (1.0 + abs(parabola)))
@@ -69,7 +83,7 @@ def test_the_conjugate_is_the_supremum(link: str, exponent: float) -> None:
     )  # fmt: skip
     form = LINKS[link]
     value = float(form.conjugate(np.array([theta]))[0])
-    assert kernel.conjugate(theta, form.code) == pytest.approx(value, rel=1e-11, abs=1e-14)
+    assert conjugate(theta, form.code) == pytest.approx(value, rel=1e-11, abs=1e-14)
     assert value >= -found.fun - 1e-12 * (1.0 + theta**2)
     assert value == pytest.approx(-found.fun, rel=1e-6, abs=1e-7)
 
@@ -78,7 +92,7 @@ def test_the_conjugate_is_the_supremum(link: str, exponent: float) -> None:
 def test_no_slope_costs_nothing(link: str) -> None:
     form = LINKS[link]
     np.testing.assert_allclose(form.conjugate(np.array([0.0, 5e-324])), 0.0, atol=1e-300)
-    assert kernel.conjugate(0.0, form.code) == 0.0
+    assert conjugate(0.0, form.code) == 0.0
 
 
 def test_probabilities_and_quantiles() -> None:

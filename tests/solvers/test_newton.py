@@ -15,6 +15,7 @@ from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import newton
 
+pytestmark = pytest.mark.usefixtures("size")
 both_links = pytest.mark.parametrize("link", LINKS)
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]
 

@@ -17,6 +17,7 @@ from lapwing.model.result import FitResult
 from lapwing.priors import INTERCEPT, ElasticNet, Gaussian, Laplace, Prior, PriorTable
 from lapwing.solvers import clg, newton
 
+pytestmark = pytest.mark.usefixtures("size")
 INF = np.inf
 SHAPES = [Laplace(), Gaussian(), ElasticNet(0.3)]
 VARIANCES = [1e-30, 1e-10, "0.01x", "1x", 3.0, "100x"]

@@ -7,8 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -86,12 +84,8 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         progress.end()
 
 
-def announce_compiling(kernel: str = "newton") -> None:
-    """Say so where this kernel is not in the cache yet: the first training takes some seconds longer."""
-    try:
-        fit = import_module(f"lapwing.kernels.{kernel}").fit
-        cached = any(Path(fit.stats.cache_path).glob(f"{kernel}.fit-*.nbi"))
-    except (AttributeError, ImportError, OSError, TypeError):
-        return
-    if not cached:
-        click.echo("first training of this kind here: compiling kernels, less than a minute, once", err=True)
+def announce_compiling() -> None:
+    """Say so when the first kernel turns out not to be in the cache: the first training takes some seconds longer."""
+    from lapwing.kernels._jit import when_compiling
+
+    when_compiling(lambda: click.echo("first training of this kind here: compiling kernels, once", err=True))

@@ -122,7 +122,7 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     check_output(modelfile, data, name="MODELFILE")
     _check_results(options["resultfile"], data)
     corpus = _read(datafile)
-    announce_compiling("newton" if options["prior"] == 1 else "ridge")
+    announce_compiling()
     from lapwing.model.bbr import write_bbr_model
 
     model, scores = _train(corpus, options)

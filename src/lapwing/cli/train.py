@@ -219,7 +219,7 @@ def command(
         documents = read_documents(data, reading, progress)
         corpus = split_part(documents, split, "train")
         apart = documents.part("validation") if validation else None
-        announce_compiling(_kernel(settings))
+        announce_compiling()
         from lapwing.model import save
         from lapwing.training import train
 
@@ -349,16 +349,6 @@ def _settings(options: dict[str, Any]) -> Any:
         standardize=options["standardize"], tol=options["tol"],
         max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"], ngrams=ngrams,
     )  # fmt: skip
-
-
-def _kernel(settings: Any) -> str:
-    """The kernel that takes longest to compile."""
-    from lapwing.model.priors import Gaussian, as_prior
-
-    smooth = isinstance(as_prior(settings.prior), Gaussian)
-    if settings.joint:
-        return "multinomial_ridge" if smooth else "multinomial"
-    return "clg" if settings.solver == "clg" else "ridge" if smooth else "newton"
 
 
 def _given(name: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numba.core.event
 import numba.core.registry
 
 # Sums may be taken in another order, and so several at a time.
@@ -43,3 +44,24 @@ def part(function: F, **options: Any) -> F:
 def _compiled(function: F, **options: Any) -> F:
     """A division by zero is infinite, as in NumPy: to raise an exception would keep loops from being vectors."""
     return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+
+
+class _FirstCompile(numba.core.event.Listener):
+    say: Callable[[], object] | None = None
+
+    def on_start(self, _: Any) -> None:
+        say, self.say = self.say, None
+        if say is not None:
+            say()
+
+    def on_end(self, _: Any) -> None:
+        pass
+
+
+_first_compile = _FirstCompile()
+numba.core.event.register("numba:compile", _first_compile)
+
+
+def when_compiling(say: Callable[[], object]) -> None:
+    """From now on, call `say` once, when something has to be compiled because it is not found on disk."""
+    _first_compile.say = say

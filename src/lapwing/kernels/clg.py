@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel, part
-from lapwing.kernels.loss import bend, loss_theta, primal_objective
+from lapwing.kernels.loss import assign, bend, loss_theta, primal_objective
 
 NARROWEST = 1e-6  # no trust region gets smaller
 
@@ -63,8 +63,10 @@ def _with_constant(indptr, indices, data, n):
     ends = np.empty(indptr.size + 1, np.int64)
     rows = np.empty(nnz + n, np.int32)
     values = np.empty(nnz + n)
-    ends[:-1], ends[-1] = indptr, nnz + n
-    rows[:nnz], values[:nnz] = indices[:nnz], data[:nnz]
+    assign(ends[:-1], indptr)
+    assign(rows[:nnz], indices)
+    assign(values[:nnz], data)
+    ends[-1] = nnz + n
     for i in range(n):
         rows[nnz + i], values[nnz + i] = i, 1.0
     return ends, rows, values
@@ -111,7 +113,7 @@ def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta
     cycles = 0
     converged = False
     while not converged and cycles < max_iter:  # (2)
-        before[:] = margin
+        assign(before, margin)
         for j in range(size):  # (3)
             column = range(indptr[j], indptr[j + 1])
             pull = -l2[j] * (beta[j] - mode[j])  # -g'(β_j), Eq. 15, without l1

@@ -7,6 +7,7 @@ import numpy as np
 from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import (
     argmin,
+    assign,
     bend,
     dual_objective,
     feasible_scale,
@@ -42,10 +43,9 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
     score = scores(indptr, indices, data, offset, beta, n)
     for i in range(n):
         margin[i] = y[i] * score[i]
-    gradient = np.empty(d + 1)
-    diagonal = np.empty(d + 1)
-    trial = np.empty(d + 1)
-    active = np.empty(d + 1, np.int64)
+    gradient, diagonal, z = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
+    trial, candidate = np.empty(d + 1), np.empty(d + 1)
+    active = np.empty(d + 1, np.int32)
     objective = primal_objective(margin, weight, link, beta, mode, l1, l2)
     gap = kkt = kkt_bound = np.nan
     converged = False
@@ -69,18 +69,17 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
                     i = indices[k]
                     g -= data[k] * weight[i] * y[i] * theta[i]
                     h += data[k] * data[k] * curvature[i]
-            gradient[j] = g
-            diagonal[j] = h
+            gradient[j], diagonal[j], z[j] = g, h, -g
             v = violation(beta[j], g, mode[j], l1[j], l2[j], lower[j], upper[j])
             kkt = max(kkt, v)
             kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
             if (v > 0.0 and h + l2[j] > 0.0) or beta[j] != mode[j]:
                 active[n_active] = j
                 n_active += 1
-        scale = feasible_scale(-gradient, l1, l2, lower, upper)
+        scale = feasible_scale(z, l1, l2, lower, upper)
         gap = np.nan
         if not np.isnan(scale):
-            dual = dual_objective(theta, weight, link, -gradient, scale, mode, l1, l2, lower, upper)
+            dual = dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper)
             gap = max(objective - dual, 0.0)
         bound = kkt_bound if np.isnan(gap) else gap
         converged = bound <= tol * objective
@@ -89,7 +88,8 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
         rounds += 1
 
         # Coordinate descent on the quadratic model, to a tenth of the violation the round began with.
-        trial[:] = beta
+        assign(trial, beta)
+        assign(candidate, beta)
         for _ in range(200):
             largest = 0.0
             for a in range(n_active):
@@ -128,7 +128,6 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             promise += l1[j] * (abs(new) - abs(old)) + 0.5 * l2[j] * (new * new - old * old)
         t = 1.0
         improved = False
-        candidate = beta.copy()
         for _ in range(40):
             for i in range(n):
                 score[i] = margin[i] + t * y[i] * shift[i]
@@ -142,7 +141,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
             t *= 0.5
         if not improved:  # rounding is all that is left
             break
-        beta[:] = candidate
-        margin[:] = score
+        assign(beta, candidate)
+        assign(margin, score)
         objective = value
     return objective, gap, kkt_bound, rounds, converged, theta

@@ -14,7 +14,7 @@ from lapwing.kernels._exp import decay, log1p
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 
 
-@kernel
+@part
 def loss_theta(margin, link):
     """(ln(1+e^-r), 1/(1+e^r)), without overflow, from one exponential; or (-ln Φ(r), φ(r)/Φ(r))."""
     return probit.loss_theta(margin) if link != 0 else _logistic(margin)
@@ -56,13 +56,13 @@ losses = part(_losses, fastmath=REASSOCIATING)
 slopes = part(_slopes, fastmath=REASSOCIATING)
 
 
-@kernel
+@part
 def bend(margin, theta, link):
     """The loss's second derivative, from θ: θ(1-θ), or θ(θ+r)."""
     return theta * (1.0 - theta) if link == 0 else probit.curvature(margin, theta)
 
 
-@kernel
+@part
 def majorant(margin, link):
     """Curvature with which a parabola that touches the loss at r lies above it everywhere.
 
@@ -73,7 +73,7 @@ def majorant(margin, link):
     return np.tanh(0.5 * margin) / (2.0 * margin) if abs(margin) > 1e-3 else 0.25
 
 
-@kernel
+@part
 def conjugate(theta, link):
     """sup_r [ -θ r - loss(r) ]: θ ln θ + (1-θ) ln(1-θ) over 0 ≤ θ ≤ 1; for probit over θ ≥ 0, by iteration."""
     if link != 0:
@@ -88,7 +88,7 @@ def penalty_at(b, mode, l1, l2):
     return l1 * abs(away) + 0.5 * l2 * away * away
 
 
-@kernel
+@part
 def argmin(b, g, h, mode, l1, l2, lower, upper):
     """argmin over lower ≤ t ≤ upper of g(t-b) + h(t-b)²/2 + l1|t-m| + l2(t-m)²/2."""
     curve = h + l2
@@ -215,6 +215,13 @@ def few(curvature, spare):
 
 
 @part
+def assign(out, values):
+    """out ← values. Assigned as slices, they would have the message for other shapes compiled: two seconds."""
+    for i in range(out.size):
+        out[i] = values[i]
+
+
+@part
 def has(values):
     """Whether some entry is not 0. Expressions over whole arrays take seconds to compile."""
     for value in values:
@@ -280,7 +287,9 @@ def scores(indptr, indices, data, offset, beta, n):
     shift = beta[d]
     for j in range(d):
         shift += offset[j] * beta[j]
-    out = np.full(n, shift)
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = shift
     for j in range(d):
         if beta[j] != 0.0:
             for k in range(indptr[j], indptr[j + 1]):

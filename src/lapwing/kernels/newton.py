@@ -6,6 +6,7 @@ import numpy as np
 
 from lapwing.kernels._jit import kernel, part
 from lapwing.kernels.loss import (
+    assign,
     bend,
     dual_objective,
     feasible_scale,
@@ -50,7 +51,7 @@ def _prune(working, m, inside, beta, gradient, mode, l1, strength):
             working[kept] = j
             kept += 1
         else:
-            inside[j] = False
+            inside[j] = 0
     return kept
 
 
@@ -82,7 +83,7 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
     for k in range(count):
         if excess[k] > cut and m < widest:
             working[m] = found[k]
-            inside[found[k]] = True
+            inside[found[k]] = 1
             m += 1
     return m
 
@@ -102,7 +103,9 @@ def _rows_of(indptr, indices, data, working, m, n):
 
     Returns (document, pointer, position in the set, value); a document without any has no list.
     """
-    count = np.zeros(n, np.int32)
+    count = np.empty(n, np.int32)
+    for i in range(n):
+        count[i] = 0
     for a in range(1, m):
         j = working[a]
         for k in range(indptr[j], indptr[j + 1]):
@@ -110,8 +113,8 @@ def _rows_of(indptr, indices, data, working, m, n):
     lists = 0
     for i in range(n):
         lists += count[i] > 0
-    document, pointer = np.empty(lists, np.int32), np.zeros(lists + 1, np.int64)
-    e = 0
+    document, pointer = np.empty(lists, np.int32), np.empty(lists + 1, np.int32)
+    pointer[0] = e = 0
     for i in range(n):
         if count[i] > 0:
             document[e], pointer[e + 1] = i, pointer[e] + count[i]
@@ -251,13 +254,13 @@ def fit(
     Returns (objective, gap, kkt_bound, rounds, converged, dual point); gap is NaN if no dual is feasible.
     """
     n, d = y.size, beta.size - 1
-    inside = np.zeros(d + 1, np.bool_)
+    inside = np.empty(d + 1, np.int32)  # 0 or 1: an array of bool is one more kind of array to compile for
     working = np.empty(d + 1, np.int32)
     m = np.int64(0)
     for j in range(d, -1, -1):
-        if j == d or beta[j] != mode[j] or (l1[j] == 0.0 and indptr[j + 1] > indptr[j]):
+        inside[j] = j == d or beta[j] != mode[j] or (l1[j] == 0.0 and indptr[j + 1] > indptr[j])
+        if inside[j]:
             working[m] = j
-            inside[j] = True
             m += 1
     if m == 1 and not has(beta[:d]):
         positive = negative = 0.0
@@ -280,7 +283,7 @@ def fit(
     loss = losses(margin, weight, link, theta)
     for i in range(n):
         pull[i] = weight[i] * y[i] * theta[i]
-        best_theta[i] = theta[i]
+    assign(best_theta, theta)
     gradient, sums = known[0], known[1]
     if np.isnan(sums[d]):
         loss_gradient(by_row, row_indices, row_data, offset, weight, sums)
@@ -301,17 +304,16 @@ def fit(
     gap = kkt_bound = np.inf
     converged = False
     rounds = 0
-    changed = True
     cautious = False
     objective = loss
     fell = 0.0
     full = 0  # how often the working set was as wide as it may be
     t = 1.0  # the share of the last step that was taken
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
-    H = np.empty((0, 0))
-    A = np.empty((0, 0))
-    document, pointer = np.zeros(0, np.int32), np.zeros(1, np.int64)
-    column, value = np.zeros(0, np.int32), np.zeros(0)
+    room = min(m, widest)
+    H, A = np.empty((room, room)), np.empty((room, room))
+    document, pointer, column, value = _rows_of(indptr, indices, data, working, room, n)
+    changed = False
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
         if kept >= widest or full == PATIENCE:
@@ -326,7 +328,7 @@ def fit(
         if changed:
             document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
             if m > H.shape[0]:
-                room = min(m + m // 2 + 64, d + 1, widest)
+                room = min(m + m // 2 + 64, min(d + 1, widest))
                 H, A = np.empty((room, room)), np.empty((room, room))
             changed = False
         w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
@@ -335,7 +337,7 @@ def fit(
             w_l1[a] *= strength
             w_l2[a] *= strength
         b, G, move = np.empty(m), np.empty(m), np.empty(m)
-        rhs, free = np.empty(m), np.empty(m, np.int64)
+        rhs, free = np.empty(m), np.empty(m, np.int32)
         objective = loss + _penalty(beta, mode, l1, l2, strength)
 
         # Newton rounds on the working set, until what they still promise is small.
@@ -380,8 +382,7 @@ def fit(
             for a in range(m):
                 j = working[a]
                 beta[j] = b[a] if t == 1.0 else beta[j] + t * (b[a] - beta[j])
-            for i in range(n):
-                margin[i] = score[i]
+            assign(margin, score)
             loss = new_loss
             fell = objective - (new_loss + penalty)
             objective = new_loss + penalty
@@ -414,8 +415,7 @@ def fit(
         kkt_bound = violations(beta, gradient, mode, l1, l2, lower, upper)[1]
         if flat:
             gap = np.nan
-            for i in range(n):
-                best_theta[i] = theta[i]
+            assign(best_theta, theta)
             converged = kkt_bound <= tol * objective
         else:
             for j in range(d + 1):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels._jit import REASSOCIATING, part
 from lapwing.kernels.loss import argmin, penalty_at, violation
 
 
@@ -68,7 +68,7 @@ def cholesky(A, n):
             A[i, i] = np.sqrt(pivot)
 
 
-@kernel
+@part
 def substitute(A, rhs, n):
     """Solve LLᵀ x = rhs in place of rhs; L is what `cholesky` left in A."""
     for i in range(n):

@@ -43,7 +43,8 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
         positive = np.sum(weight[y > 0.0])
         negative = np.sum(weight[y < 0.0])
         beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
-        margin[:] = y * beta[d]
+        for i in range(y.size):
+            margin[i] = y[i] * beta[d]
         return
     common = np.sum(offset * beta)
     for i in range(y.size):
@@ -249,7 +250,9 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                     at[lane] = STEP
                     continue
             if relative > EARLY:  # one curvature for all is near enough
-                diagonal[lane] = np.sum(curvature[lane]) / np.sum(weights[c]) * squares[lane]
+                share = np.sum(curvature[lane]) / np.sum(weights[c])
+                for j in range(size):
+                    diagonal[lane, j] = share * squares[lane, j]
             else:
                 squares_of(indptr, indices, data, curvature[lane], diagonal[lane])
             rho[lane] = ratio[lane] = 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, part
+from lapwing.kernels.loss import assign
 
 HEAVIEST = 1e9  # a document that bends the loss so much more than the prior needs the whole Hessian
 
@@ -123,7 +124,8 @@ def from_few(
     E, mean, root, u, h = work
     bending, heads = _total(curvature), _total(weight)
     average, least = bending / heads, 1e-9 * heads
-    E[:], mean[:] = squares, sums
+    assign(E, squares)
+    assign(mean, sums)
     for i in few:
         bending -= curvature[i]
         heads -= weight[i]
@@ -240,7 +242,7 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
         gap += weight[i] * _divergence(changed[i], theta[i])
     if not gap <= limit:
         return np.inf
-    theta[:] = changed
+    assign(theta, changed)
     return gap
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import kernel, part
 
 WORD, CHAR, READY = 0, 1, 2
 _SEPARATOR, _LETTER, _DIGIT, _SINGLE, _MARK, _IGNORABLE, _SPACE = range(7)
@@ -21,7 +21,7 @@ KEY, TERM, PLACE, SPARE = range(4)  # the columns of a table of terms
 _AHEAD = 64
 
 
-@kernel
+@part
 def _key(chars, first, end):
     """What a token is looked up by: its spelling itself where that fits, else a hash, marked as one."""
     packed, h, seen = np.uint64(0), _SEED, np.int32(0)
@@ -104,14 +104,14 @@ def cut(codes, starts, fold, mode, digits):
     return chars[:top], ends[:n_tokens], last
 
 
-@kernel
+@part
 def _slot(key, size):
     """Where the search for a key starts in a table of `size` slots, a power of two."""
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
 
 
-@kernel
+@part
 def _same(chars, first, size, spelling, start, end):
     """Whether two spellings are the same."""
     if end - start != size:
@@ -131,11 +131,12 @@ def enlarged(table, slots):
             at = _slot(table[old, KEY], slots)
             while larger[at, TERM] != 0:
                 at = (at + 1) & (slots - 1)
-            larger[at] = table[old]
+            for k in range(table.shape[1]):
+                larger[at, k] = table[old, k]
     return larger
 
 
-@kernel
+@part
 def _entry(key, chars, first, end, n_terms, spelling, term_ptr, table):
     """Where a token stands in the table of terms, entered as a new one if it is; and the number of terms."""
     slots = table.shape[0]
@@ -171,7 +172,7 @@ def count(chars, ends, last, before, n_terms, spelling, term_ptr, table):
     counts = np.empty(ends.size, np.int32)
     indptr = np.zeros(n + 1, np.int64)
     keys = np.empty(_AHEAD, np.uint64)
-    nnz = first = ahead = 0
+    nnz = first = ahead = np.int64(0)  # a literal would have what is called with it compiled twice
     touched = np.uint64(0)
     for doc in range(n):
         first_here = np.uint64(before + nnz)
@@ -204,7 +205,7 @@ def number(chars, ends, n_terms, spelling, term_ptr, table):
     Returns (n_terms, terms).
     """
     terms = np.empty(ends.size, np.int32)
-    first = 0
+    first = np.int64(0)
     for token in range(ends.size):
         end = ends[token]
         key = _key(chars, first, end)

@@ -196,14 +196,13 @@ def _line_search(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float
 
 def _intercept(offset: np.ndarray, y: np.ndarray, weight: np.ndarray, start: float, slope: float) -> float:
     """argmin_b Σ c_i ln(1+e^{-y_i(s_i+b)}) + slope·|b|, by Newton's method."""
-    from lapwing.kernels.loss import argmin
-
     b = start
     for _ in range(50):
         theta = sigmoid(-y * (offset + b))
         g = -float(np.sum(weight * y * theta))
         h = max(float(np.sum(weight * theta * (1.0 - theta))), 0.05 * abs(g) + 1e-300)  # steps of 20 at most
-        best = float(argmin(b, g, h, 0.0, slope, 0.0, -np.inf, np.inf))
+        away = b - g / h
+        best = away - min(max(away, -slope / h), slope / h)
         if abs(best - b) <= 1e-9 * (1.0 + abs(b)):
             return best
         b = best
