@@ -17,11 +17,12 @@ from lapwing.kernels._jit import REASSOCIATING, kernel, part
 @part
 def loss_theta(margin, link):
     """(ln(1+e^-r), 1/(1+e^r)), without overflow, from one exponential; or (-ln Φ(r), φ(r)/Φ(r))."""
-    return probit.loss_theta(margin) if link != 0 else _logistic(margin)
+    return probit.loss_theta(margin) if link != 0 else logistic(margin)
 
 
 @part
-def _logistic(margin):
+def logistic(margin):
+    """(ln(1+e^-r), 1/(1+e^r))"""
     smaller = decay(abs(margin))
     larger = 1.0 / (1.0 + smaller)
     loss = log1p(smaller)
@@ -37,23 +38,12 @@ def _losses(margin, weight, link, theta):
             total += weight[i] * loss
     else:
         for i in range(margin.size):
-            loss, theta[i] = _logistic(margin[i])
+            loss, theta[i] = logistic(margin[i])
             total += weight[i] * loss
     return total
 
 
-def _slopes(margin, link, theta):
-    """θ alone."""
-    if link != 0:
-        for i in range(margin.size):
-            theta[i] = probit.loss_theta(margin[i])[1]
-    else:
-        for i in range(margin.size):
-            theta[i] = _logistic(margin[i])[1]
-
-
 losses = part(_losses, fastmath=REASSOCIATING)
-slopes = part(_slopes, fastmath=REASSOCIATING)
 
 
 @part

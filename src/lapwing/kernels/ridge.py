@@ -21,14 +21,15 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels._lanes import LANES
-from lapwing.kernels.loss import intercept_only, losses
-from lapwing.kernels.ridge_few import from_few, proof, reaches, squares_of, sums_of, that_bend
-from lapwing.kernels.ridge_passes import apart, back, forth, lanes_of, those, together
-from lapwing.kernels.ridge_search import curvatures, level, search, slant
+from lapwing.kernels.loss import assign, has, intercept_only
+from lapwing.kernels.ridge_few import conjugate, from_few, proof, reaches, squares_of, sums_of, that_bend
+from lapwing.kernels.ridge_passes import apart, apart_by, back, forth, lanes_of, those, together
+from lapwing.kernels.ridge_search import arrive, curvatures, level, search, slant
 
 FEW = 0.1  # the most of X's entries that the documents which bend may have to give a direction;
 WIDE = 2.0  # and below this gap any number of them
-BENDS = 1.0  # a document counts among the few whose curvature weighs this much more than the prior
+BENDS = 2.0  # a document counts among the few whose curvature weighs this much more than the prior
+NEAR = 1.0  # relative gap below which such directions are made conjugate to the last step
 SLOW = 12  # directions from few documents after which more of them are taken
 EARLY = 1e3  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
@@ -39,9 +40,11 @@ IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = range(6)  # what a lane is at
 def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margin):
     """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
     d = beta.size - 1
-    if np.all(beta[:d] == 0.0):
-        positive = np.sum(weight[y > 0.0])
-        negative = np.sum(weight[y < 0.0])
+    if not has(beta[:d]):
+        positive = negative = 0.0
+        for i in range(y.size):
+            positive += weight[i] * (y[i] > 0.0)
+            negative += weight[i] * (y[i] < 0.0)
         beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
         for i in range(y.size):
             margin[i] = y[i] * beta[d]
@@ -54,21 +57,12 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
         margin[i] = y[i] * total
 
 
-@part
-def _ask(margin, y, weight, link, theta, pull):
-    """Set a lane up for its gradient. Returns the loss."""
-    loss = losses(margin, weight, link, theta)
-    for i in range(y.size):
-        pull[i] = -weight[i] * y[i] * theta[i]
-    return loss
-
-
-def _gap(pull, beta, mode, l2, gradient):
-    """The gradient, from that of the loss, `pull`; returns the penalty and the duality gap."""
+def _gap(gradient, beta, mode, l2):
+    """The loss's gradient becomes that of the objective; returns the penalty and the duality gap."""
     penalty = gap = 0.0
     for j in range(beta.size):
         away = beta[j] - mode[j]
-        gradient[j] = pull[j] + l2[j] * away
+        gradient[j] += l2[j] * away
         penalty += 0.5 * l2[j] * away * away
         gap += gradient[j] * gradient[j] / (2.0 * l2[j])
     return penalty, gap
@@ -88,12 +82,13 @@ def _violation(gradient, beta, mode):
 
 
 @kernel
-def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, betas, tol, max_rounds):
+def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, which, betas, tol, max_rounds):
     """Fit K categories.
 
     indptr, indices, data   X by rows (CSR), d+1 columns; the last is the constant feature
     offset                  (d+1,) added to every entry of a column
-    Y, weights              (K, n) labels ±1 and document weights c
+    Y                       (K, n) labels ±1
+    weights, weighs         (·, n) document weights c, and (K,) which of them a category has
     modes, l2s, which       (·, d+1) the priors, and (K,) which of them a category has
     betas                   (K, d+1) starts; overwritten by the solutions
 
@@ -115,6 +110,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
     margin, shift = np.empty((LANES, n)), np.empty((LANES, n))
     pull, curvature = np.empty((LANES, n)), np.empty((LANES, n))
     steps, gradient, diagonal = np.empty((LANES, size)), np.empty((LANES, size)), np.empty((LANES, size))
+    alike = len(weights) <= LANES  # then lanes share the sums that go with their weights
     sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
     reach, flat = np.empty((len(l2s), n)), np.empty(len(l2s), np.bool_)
     for k in range(len(l2s)):
@@ -122,8 +118,8 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
         flat[k] = np.any(l2s[k] == 0.0)
     loss, stuck = np.zeros(LANES), np.zeros(LANES, np.int64)
     cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
-    work = np.empty((5, size))
-    zeros, room, theta, documents = np.zeros(size), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    work, found, before = np.empty((5, size)), np.empty(size), np.empty((LANES, size))
+    zeros, room, documents = np.zeros(size), np.empty(n), np.empty(n, np.int64)
 
     at, category, lanes = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64)
     rho, goal, product, fresh = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
@@ -136,15 +132,19 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
             if at[lane] == IDLE and waiting < K:
                 c = category[lane] = waiting
                 waiting += 1
+                w = weighs[c]
                 _start(
-                    indptr, indices, data, offset, Y[c], weights[c], link, modes[which[c]], l2s[which[c]], betas[c],
+                    indptr, indices, data, offset, Y[c], weights[w], link, modes[which[c]], l2s[which[c]], betas[c],
                     margin[lane],
                 )  # fmt: skip
-                loss[lane] = _ask(margin[lane], Y[c], weights[c], link, thetas[c], pull[lane])
-                if summed[lane] < 0 or not np.array_equal(weights[summed[lane]], weights[c]):
-                    sums_of(indptr, indices, data, weights[c], sums[lane])
-                    squares_of(indptr, indices, data, weights[c], squares[lane])
-                    summed[lane] = c
+                for i in range(n):
+                    shift[lane, i] = 0.0
+                loss[lane] = arrive(margin[lane], shift[lane], 0.0, Y[c], 0.0, weights[w], link, thetas[c], pull[lane])
+                slot = w if alike else lane
+                if summed[slot] != w:
+                    sums_of(indptr, indices, data, weights[w], sums[slot])
+                    squares_of(indptr, indices, data, weights[w], squares[slot])
+                    summed[slot] = w
                 for j in range(size):
                     l2[j, lane], P[j, lane] = l2s[which[c], j], 0.0
                 stuck[lane], objective[c] = 0, np.inf
@@ -157,26 +157,23 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
         forth(indptr, indices, data, offset, P, Q)
 
         # Go along the steps found, and ask for the gradient there.
-        apart(those(at, STEP, lanes), Q, shift)
+        apart_by(those(at, STEP, lanes), Q, Y, category, shift)
         for lane in those(at, STEP, lanes):
             c = category[lane]
             mode, penalty = modes[which[c]], l2s[which[c]]
-            slope, curve = slant(betas[c], mode, penalty, steps[lane])
-            for i in range(n):
-                shift[lane, i] *= Y[c, i]
-            t = search(margin[lane], thetas[c], shift[lane], weights[c], link, slope, curve, objective[c], room, theta)
+            weight = weights[weighs[c]]
+            slope, curve, first = slant(betas[c], mode, penalty, gradient[lane], steps[lane])
+            t, lift, lifts = search(margin[lane], shift[lane], Y[c], weight, link, slope, curve, first, objective[c])
             for j in range(size):
                 betas[c, j] += t * steps[lane, j]
-            for i in range(n):
-                margin[lane, i] += t * shift[lane, i]
-            betas[c, size - 1] += level(
-                margin[lane], Y[c], weights[c], link, betas[c, size - 1] - mode[size - 1], penalty[size - 1], theta
-            )
-            loss[lane] = _ask(margin[lane], Y[c], weights[c], link, thetas[c], pull[lane])
+            away = betas[c, size - 1] - mode[size - 1]
+            more = level(margin[lane], shift[lane], t, Y[c], weight, link, away, penalty[size - 1], lift, lifts)
+            betas[c, size - 1] += more
+            loss[lane] = arrive(margin[lane], shift[lane], t, Y[c], more, weight, link, thetas[c], pull[lane])
             at[lane] = GRADIENT
         together(those(at, GRADIENT, lanes), pull, B)
 
-        back(indptr, indices, data, offset, A, B, Q, W, out)
+        back(indptr, indices, data, offset, A if np.any(at == DIRECTION) else A[:0], B, Q, W, out)
 
         # Conjugate gradients, all lanes alike: α is 0 for those at something else.
         if np.any(at == DIRECTION):
@@ -209,7 +206,7 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
         for lane in those(at, GRADIENT, lanes):
             c = category[lane]
             mode, penalty = modes[which[c]], l2s[which[c]]
-            added, duality = _gap(gradient[lane], betas[c], mode, penalty, gradient[lane])
+            added, duality = _gap(gradient[lane], betas[c], mode, penalty)
             total = loss[lane] + added
             stuck[lane] = 0 if total < objective[c] else stuck[lane] + 1  # within rounding nothing falls any more
             objective[c], gap[c] = total, duality
@@ -223,38 +220,46 @@ def fit(indptr, indices, data, offset, Y, weights, link, modes, l2s, which, beta
                 at[lane] = IDLE
                 continue
             rounds[c] += 1
-            curvatures(margin[lane], thetas[c], weights[c], link, curvature[lane])
+            w = weighs[c]
+            weight, slot = weights[w], w if alike else lane
+            curvatures(margin[lane], thetas[c], weight, link, curvature[lane])
             if not centred:
                 if refined[lane] >= SLOW:
                     cut[lane] *= 0.3  # the others do bend
                 count, entries, share = that_bend(
-                    indptr, weights[c], curvature[lane], reach[which[c]], cut[lane], documents
+                    indptr, weight, curvature[lane], reach[which[c]], cut[lane], documents
                 )
                 if count >= 0 and (relative < WIDE or share <= FEW):
                     some = documents[:count]
                     promise = from_few(
-                        indptr, indices, data, weights[c], curvature[lane], sums[lane], squares[lane], penalty,
+                        indptr, indices, data, weight, curvature[lane], sums[slot], squares[slot], penalty,
                         gradient[lane], some, entries,
-                        0.3 if relative > 1.0 else 0.1, zeros, work, steps[lane], room,
+                        0.1 if relative > 1.0 else 0.03, zeros, work, found, room,
                     )  # fmt: skip
                     if promise <= tol * total and link == 0 and not flat[which[c]]:
                         duality = proof(
-                            indptr, indices, data, Y[c], weights[c], curvature[lane], thetas[c], penalty, some, room,
+                            indptr, indices, data, Y[c], weight, curvature[lane], thetas[c], penalty, some, room,
                             work, tol * total,
                         )  # fmt: skip
                         if duality <= tol * total:
                             gap[c], converged[c], at[lane] = duality, True, IDLE
                             kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
                             continue
+                    if relative > NEAR or rounds[c] == 1:
+                        assign(steps[lane], found)
+                    else:
+                        conjugate(gradient[lane], before[lane], found, steps[lane])
+                    assign(before[lane], gradient[lane])
                     refined[lane] += 1
                     at[lane] = STEP
                     continue
             if relative > EARLY:  # one curvature for all is near enough
-                share = np.sum(curvature[lane]) / np.sum(weights[c])
+                share = np.sum(curvature[lane]) / np.sum(weight)
                 for j in range(size):
-                    diagonal[lane, j] = share * squares[lane, j]
+                    diagonal[lane, j] = share * squares[slot, j]
             else:
                 squares_of(indptr, indices, data, curvature[lane], diagonal[lane])
+            assign(before[lane], gradient[lane])
             rho[lane] = ratio[lane] = 0.0
             goal[lane] = 0.25 if relative > 1.0 else 0.04
             left[lane] = 5 if relative > EARLY else 15 if relative > WIDE else 200

@@ -67,8 +67,9 @@ def _rooted(E, mean, squares, l2, gradient, share, heads, least, root, u, h):
     """Of `from_few`: E, E^-½, u and h; then 1 + uᵀu, uᵀh and hᵀh."""
     weight = np.sqrt(share * heads) if share > 0.0 else 0.0
     uu, uh, hh = 1.0, 0.0, 0.0
+    each = 1.0 / heads
     for j in range(E.size):
-        mu = mean[j] / heads
+        mu = mean[j] * each
         # Where nothing but the documents holds a feature, a little more of them keeps E invertible.
         spread = E[j] - heads * mu * mu if l2[j] > 0.0 else E[j]
         curved = l2[j] + share * (spread if spread > 0.0 else 0.0) + (0.0 if l2[j] > 0.0 else least * squares[j])
@@ -90,15 +91,24 @@ def _stepped(root, u, h, uu, step):
         step[j] = -root[j] * (h[j] - u[j] * through / uu)
 
 
+def _halved(gradient, l2):
+    """Σ_j g_j²/(2 l2_j)"""
+    total = 0.0
+    for j in range(gradient.size):
+        total += gradient[j] * gradient[j] / (2.0 * l2[j])
+    return total
+
+
 def _total(values):
     total = 0.0
-    for value in values:
-        total += value
+    for i in range(values.size):
+        total += values[i]
     return total
 
 
 _rooted = part(_rooted, fastmath=REASSOCIATING)
 _stepped = part(_stepped, fastmath=REASSOCIATING)
+_halved = part(_halved, fastmath=REASSOCIATING)
 _total = part(_total, fastmath=REASSOCIATING)
 
 
@@ -195,6 +205,36 @@ def from_few(
     return 0.5 * gain
 
 
+def _changes(gradient, before, found, last):
+    """Of the change of the gradient since `before`, how much lies along `found` and along `last`; the slope of both."""
+    along = across = slope = drift = 0.0
+    for j in range(gradient.size):
+        change = gradient[j] - before[j]
+        along += change * found[j]
+        across += change * last[j]
+        slope += gradient[j] * found[j]
+        drift += gradient[j] * last[j]
+    return along, across, slope, drift
+
+
+_changes = part(_changes, fastmath=REASSOCIATING)
+
+
+@part
+def conjugate(gradient, before, found, last):
+    """last ← found + β last, with β such that the gradient's change along the last step has no part in it.
+
+    The model's errors repeat themselves from round to round: they are what is searched across. `before` is the
+    gradient where the last step began. Nothing is kept of it where the sum would lead down by less than half.
+    """
+    along, across, slope, drift = _changes(gradient, before, found, last)
+    beta = -along / across if across > 0.0 else 0.0
+    if not beta * drift <= -0.5 * slope:
+        beta = 0.0
+    for j in range(last.size):
+        last[j] = found[j] + beta * last[j]
+
+
 @part
 def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, work, limit):
     """The duality gap with residuals as a Newton step would leave them, if it is within `limit`; else infinity.
@@ -206,7 +246,8 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
         Σ_i c_i KL(θ'_i, θ_i) + Σ_j g_j²/(2 l2_j),   KL(θ', θ) ≤ (θ'-θ)²/(θ(1-θ)),
 
     about as much as the objective is above its minimum; with θ itself by far more, where the prior is weak. The bound
-    tells first whether it is worth a pass. θ is overwritten where the gap is within the limit.
+    tells first whether it is worth a pass, and stands for all but the few. θ is overwritten where the gap is within
+    the limit.
     """
     d = l2.size - 1
     left = work[4]
@@ -219,8 +260,8 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
         inside = min(max(theta[i] + y[i] * pull[a] / weight[i], 0.0), 1.0)
         kept = y[i] * weight[i] * (inside - theta[i])
         if abs(kept - pull[a]) > 1e-9 * abs(pull[a]):
-            for k in range(indptr[i], indptr[i + 1]):
-                left[indices[k]] += (pull[a] - kept) * data[k]
+            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+                left[np.uint32(indices[k])] += (pull[a] - kept) * data[k]
             pull[a] = kept
         cost += pull[a] * pull[a] / curvature[i]
         bending -= curvature[i]
@@ -228,18 +269,18 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
     if not (abs(tau) <= 1.0 and cost + tau * tau * bending + _halved(left[:d], l2) <= limit):
         return np.inf
 
-    changed, response = theta.copy(), tau * curvature
+    changed, response, gap = np.empty(theta.size), np.empty(theta.size), 0.0
     for i in range(theta.size):
-        changed[i] += y[i] * tau * theta[i] * (1.0 - theta[i])
+        changed[i], response[i] = theta[i] + y[i] * tau * theta[i] * (1.0 - theta[i]), tau * curvature[i]
     for a in range(few.size):
         i = few[a]
         changed[i], response[i] = theta[i] + y[i] * pull[a] / weight[i], 0.0
-    for i in range(theta.size):
-        for k in range(indptr[i], indptr[i + 1]):
-            left[indices[k]] -= response[i] * data[k]
-    gap = _halved(left, l2)
-    for i in range(theta.size):
         gap += weight[i] * _divergence(changed[i], theta[i])
+    for i in range(theta.size):
+        gap += tau * response[i]
+        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            left[np.uint32(indices[k])] -= response[i] * data[k]
+    gap += _halved(left, l2)
     if not gap <= limit:
         return np.inf
     assign(theta, changed)
@@ -251,12 +292,3 @@ def _divergence(p, q):
     """KL(p, q) = p ln p/q + (1-p) ln (1-p)/(1-q)"""
     first = p * np.log(p / q) if p > 0.0 else 0.0
     return max(first + (1.0 - p) * np.log1p((q - p) / (1.0 - q)), 0.0) if p < 1.0 else first
-
-
-@part
-def _halved(gradient, l2):
-    """Σ_j g_j²/(2 l2_j)"""
-    total = 0.0
-    for j in range(gradient.size):
-        total += gradient[j] * gradient[j] / (2.0 * l2[j])
-    return total

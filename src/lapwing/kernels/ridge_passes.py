@@ -7,6 +7,8 @@ import numpy as np
 from lapwing.kernels._jit import part
 from lapwing.kernels._lanes import LANES, gather, scatter
 
+LINES = 256  # of the cache that are taken apart or put together at a time: half of its first level
+
 
 @part
 def forth(indptr, indices, data, offset, P, Q):
@@ -23,10 +25,13 @@ def forth(indptr, indices, data, offset, P, Q):
 
 @part
 def back(indptr, indices, data, offset, A, B, Q, W, out):
-    """W = A∘Q + B, out = Xᵀ W"""
-    q, w, a, b = Q.ravel(), W.ravel(), A.ravel(), B.ravel()
-    for k in range(q.size):
-        w[k] = a[k] * q[k] + b[k]
+    """out = Xᵀ W, W = A∘Q + B; or without an A, W = B"""
+    if A.size > 0:
+        q, w, a, b = Q.ravel(), W.ravel(), A.ravel(), B.ravel()
+        for k in range(q.size):
+            w[k] = a[k] * q[k] + b[k]
+    else:
+        W = B
     out[:] = 0.0
     for i in range(W.shape[0]):
         scatter(data, indices, indptr[i], indptr[i + 1], out, W, i)
@@ -56,15 +61,29 @@ def those(at, what, room):
 
 @part
 def apart(lanes, together, rows):
-    """rows[lane] = together[:, lane]: all at once, for a cache line holds every lane."""
-    for k in range(together.shape[0]):
+    """rows[lane] = together[:, lane], a few lines of the cache at a time: each holds every lane."""
+    for first in range(0, together.shape[0], LINES):
         for lane in lanes:
-            rows[lane, k] = together[k, lane]
+            row, at = rows[lane], np.uint64(lane)
+            for k in range(np.uint64(first), np.uint64(min(first + LINES, together.shape[0]))):
+                row[k] = together[k, at]
+
+
+@part
+def apart_by(lanes, together, Y, category, rows):
+    """rows[lane] = together[:, lane] ∘ Y[category[lane]]"""
+    for first in range(0, together.shape[0], LINES):
+        for lane in lanes:
+            row, y, at = rows[lane], Y[category[lane]], np.uint64(lane)
+            for k in range(np.uint64(first), np.uint64(min(first + LINES, together.shape[0]))):
+                row[k] = together[k, at] * y[k]
 
 
 @part
 def together(lanes, rows, together):
     """together[:, lane] = rows[lane]"""
-    for k in range(together.shape[0]):
+    for first in range(0, together.shape[0], LINES):
         for lane in lanes:
-            together[k, lane] = rows[lane, k]
+            row, at = rows[lane], np.uint64(lane)
+            for k in range(np.uint64(first), np.uint64(min(first + LINES, together.shape[0]))):
+                together[k, at] = row[k]

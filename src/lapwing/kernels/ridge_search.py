@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from lapwing.kernels import probit
 from lapwing.kernels._jit import REASSOCIATING, part
-from lapwing.kernels.loss import bend, slopes
+from lapwing.kernels.loss import bend, logistic
 
 NEAR = 0.03  # a step of the constant so short that the next would be shorter by far
 
 
-def slant(beta, mode, l2, step):
-    """First and second derivative of the penalty along `step`."""
-    first = second = 0.0
+def slant(beta, mode, l2, gradient, step):
+    """First and second derivative of the penalty along `step`, and the first of the objective."""
+    first = second = whole = 0.0
     for j in range(step.size):
         first += l2[j] * (beta[j] - mode[j]) * step[j]
         second += l2[j] * step[j] * step[j]
-    return first, second
+        whole += gradient[j] * step[j]
+    return first, second, whole
 
 
 def curvatures(margin, theta, weight, link, curvature):
@@ -29,39 +31,70 @@ def curvatures(margin, theta, weight, link, curvature):
             curvature[i] = weight[i] * (bend(margin[i], theta[i], link) + 1e-300)
 
 
-def _pulls(margin, theta, weight, link, shift):
-    """First and second derivative of the loss along `shift`."""
-    first = second = 0.0
-    for i in range(theta.size):
-        first -= weight[i] * theta[i] * shift[i]
-        second += weight[i] * bend(margin[i], theta[i], link) * shift[i] * shift[i]
-    return first, second
+def _pulls(margin, shift, t, y, step, weight, link):
+    """First and second derivative of the loss at r + t·shift + step·y, along `shift`; then along y, the constant.
+
+    One loop for all: the documents' numbers do not fit into the near caches.
+    """
+    first = second = lift = lifts = 0.0
+    if link == 0:
+        for i in range(margin.size):
+            theta = logistic(margin[i] + t * shift[i] + step * y[i])[1]
+            pull, bends = weight[i] * theta, weight[i] * (theta * (1.0 - theta))
+            first -= pull * shift[i]
+            second += bends * shift[i] * shift[i]
+            lift -= pull * y[i]
+            lifts += bends
+    else:
+        for i in range(margin.size):
+            there = margin[i] + t * shift[i] + step * y[i]
+            theta = probit.loss_theta(there)[1]
+            pull, bends = weight[i] * theta, weight[i] * probit.curvature(there, theta)
+            first -= pull * shift[i]
+            second += bends * shift[i] * shift[i]
+            lift -= pull * y[i]
+            lifts += bends
+    return first, second, lift, lifts
+
+
+def arrive(margin, shift, t, y, step, weight, link, theta, pull):
+    """Go to r + t·shift + step·y: the margins, θ, and what the gradient is made of, -c y θ. Returns the loss."""
+    total = 0.0
+    if link == 0:
+        for i in range(margin.size):
+            margin[i] += t * shift[i] + step * y[i]
+            loss, theta[i] = logistic(margin[i])
+            total += weight[i] * loss
+            pull[i] = -weight[i] * y[i] * theta[i]
+    else:
+        for i in range(margin.size):
+            margin[i] += t * shift[i] + step * y[i]
+            loss, theta[i] = probit.loss_theta(margin[i])
+            total += weight[i] * loss
+            pull[i] = -weight[i] * y[i] * theta[i]
+    return total
 
 
 slant = part(slant, fastmath=REASSOCIATING)
 curvatures = part(curvatures, fastmath=REASSOCIATING)
+arrive = part(arrive, fastmath=REASSOCIATING)
 _pulls = part(_pulls, fastmath=REASSOCIATING)
 
 
 @part
-def search(margin, theta, shift, weight, link, slope, curve, objective, at, there):
-    """A step t along `shift` (of the margins) where the slope of the objective is a tenth of its first value.
+def search(margin, shift, y, weight, link, slope, curve, first, objective):
+    """A step t along `shift` (of the margins) where the slope of the objective is a tenth of its `first` value.
 
     slope + t·curve is the derivative of the penalty. Newton's method, kept between what is known of either side.
-    The whole step where the gain is too small to be measured. `at` and `there` are room for margins and θ.
+    The whole step where the gain is too small to be measured. Returns t, and the loss's derivatives there by the
+    constant.
     """
     low, high, t = 0.0, np.inf, 1.0
-    first = slope + _pulls(margin, theta, weight, link, shift)[0]
-    if -first <= 1e-9 * objective:
-        return 1.0
     for _ in range(40):
-        for i in range(margin.size):
-            at[i] = margin[i] + t * shift[i]
-        slopes(at, link, there)
-        fall, bends = _pulls(at, there, weight, link, shift)
+        fall, bends, lift, lifts = _pulls(margin, shift, t, y, 0.0, weight, link)
         fall, bends = fall + slope + t * curve, bends + curve
-        if abs(fall) <= -0.1 * first:
-            return t
+        if abs(fall) <= -0.1 * first or -first <= 1e-9 * objective:
+            return t, lift, lifts
         if fall > 0.0:
             high = t
         else:
@@ -69,27 +102,25 @@ def search(margin, theta, shift, weight, link, slope, curve, objective, at, ther
         t = t - fall / bends if bends > 0.0 else np.inf
         if not low < t < high:
             t = 0.5 * (low + high) if high < np.inf else 4.0 * low
-    return low
+    _, _, lift, lifts = _pulls(margin, shift, low, y, 0.0, weight, link)
+    return low, lift, lifts
 
 
 @part
-def level(margin, y, weight, link, away, l2, theta):
-    """Bring the constant feature, `away` from its mode, to its optimum with all others as they are, nearly.
+def level(margin, shift, t, y, weight, link, away, l2, fall, curve):
+    """The step that brings the constant feature, `away` from its mode, to its optimum, nearly, at r + t·shift.
 
-    Returns the step and adds it to the margins. `theta` is room.
+    fall, curve   the loss's derivatives by it before the step
     """
     step, first = 0.0, np.inf
     for _ in range(4):
-        slopes(margin, link, theta)
-        fall, curve = _pulls(margin, theta, weight, link, y)
         fall, curve = fall + l2 * (away + step), curve + l2
         if abs(fall) <= 0.1 * first and first < np.inf:
             break
         first = min(first, abs(fall))
         move = -min(max(fall / curve, -1.0), 1.0) if curve > 0.0 else 0.0
         step += move
-        for i in range(margin.size):
-            margin[i] += y[i] * move
         if abs(move) < NEAR:
             break
+        _, _, fall, curve = _pulls(margin, shift, t, y, step, weight, link)
     return step

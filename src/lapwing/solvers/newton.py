@@ -9,6 +9,7 @@ few milliseconds more, but a third of the time to compile.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -234,15 +235,21 @@ def minimise_many(
     from lapwing.kernels import ridge
 
     order, by_row = problem.with_constant
-    distinct = {(prior.mode.tobytes(), prior.l2.tobytes()): prior for prior in arrays}
-    place = {key: at for at, key in enumerate(distinct)}
-    which = np.array([place[prior.mode.tobytes(), prior.l2.tobytes()] for prior in arrays])
-    modes = np.array([prior.mode[order] for prior in distinct.values()])
-    l2s = np.array([prior.l2[order] for prior in distinct.values()])
+    which, first = _which([(prior.mode.tobytes(), prior.l2.tobytes()) for prior in arrays])
+    modes, l2s = np.array([arrays[k].mode[order] for k in first]), np.array([arrays[k].l2[order] for k in first])
+    weighs, first = _which([row.tobytes() for row in weights])
+    weights = weights[first]
     ordered = np.take(betas, order, axis=1)  # rows one after the other, as the kernel reads them
-    found = ridge.fit(*by_row, Y, weights, as_link(link).code, modes, l2s, which, ordered, tol, max_iter)
+    found = ridge.fit(*by_row, Y, weights, weighs, as_link(link).code, modes, l2s, which, ordered, tol, max_iter)
     betas[:, order] = ordered
     return found
+
+
+def _which(keys: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each among the distinct ones, and where these appear first."""
+    seen: dict[Any, int] = {}
+    which = np.array([seen.setdefault(key, len(seen)) for key in keys])
+    return which, np.unique(which, return_index=True)[1]
 
 
 def minimise(
