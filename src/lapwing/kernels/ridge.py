@@ -82,7 +82,7 @@ def _violation(gradient, beta, mode):
 
 
 @kernel
-def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, which, betas, tol, max_rounds):
+def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns, tol, max_rounds):
     """Fit K categories.
 
     indptr, indices, data   X by rows (CSR), d+1 columns; the last is the constant feature
@@ -91,6 +91,7 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
     weights, weighs         (·, n) document weights c, and (K,) which of them a category has
     modes, l2s, which       (·, d+1) the priors, and (K,) which of them a category has
     betas                   (K, d+1) starts; overwritten by the solutions
+    turns                   (K,) the order in which categories take lanes
 
     Returns (objective, gap, kkt, kkt_bound, rounds, converged, dual points), a row or entry per category. With
     θ = -loss'(r) the duality gap is Σ_j g_j²/(2 l2_j), NaN where some l2 is 0; towards the end see `proof`.
@@ -130,7 +131,7 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
         # A free lane takes the next category.
         for lane in range(LANES):
             if at[lane] == IDLE and waiting < K:
-                c = category[lane] = waiting
+                c = category[lane] = turns[waiting]
                 waiting += 1
                 w = weighs[c]
                 _start(
