@@ -51,6 +51,16 @@ def assert_certified(
     assert proof.kkt == pytest.approx(found.kkt, abs=1e-8 * (1 + np.abs(X).sum()))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_dual_point_is_that_of_the_gap(seed: int) -> None:
+    """Feasible as it is, also far from the optimum."""
+    X, y, c = random_problem(seed)
+    prior = Laplace().compile(1.0, X.shape[1])
+    found = fit(X, y, c, prior, tol=1e-2)
+    z = np.append(X.T @ (c * y * found.dual), np.sum(c * y * found.dual))
+    assert np.all(np.abs(z) <= prior.l1 * (1.0 + 1e-9))
+
+
 @both_links
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 @settings(max_examples=60, deadline=None)

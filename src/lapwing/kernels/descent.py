@@ -33,7 +33,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
     direction found as far as the objective falls enough (Armijo). Stops when the duality gap, or where
     there is none the KKT bound, is at most tol × objective.
 
-    Returns (objective, gap, kkt_bound, rounds, converged, theta).
+    Returns (objective, gap, kkt_bound, rounds, converged, dual point).
     """
     n, d = y.size, beta.size - 1
     margin = np.empty(n)
@@ -144,4 +144,7 @@ def fit(indptr, indices, data, offset, y, weight, link, mode, l1, l2, lower, upp
         assign(beta, candidate)
         assign(margin, score)
         objective = value
+    if not np.isnan(scale):  # the point that the gap was measured at
+        for i in range(n):
+            theta[i] *= scale
     return objective, gap, kkt_bound, rounds, converged, theta

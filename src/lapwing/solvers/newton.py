@@ -289,10 +289,12 @@ def minimise(
         known[0] = np.nan
         return descent.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, rounds)
 
+    rest = max_iter
     by_stored = not problem.offset.any()  # coordinate descent goes by stored entries
     if by_stored and len(problem.by_column[2]) <= SMALL:
         found = descend(min(BRIEFLY, max_iter))
-        if found[4] or found[3] == max_iter:
+        rest -= found[3]
+        if found[4] or rest == 0:
             return found
-    found = newton.fit(*problem.both_ways, y, sample_weight, code, *arrays, beta, tol, max_iter, WIDEST, known)
-    return descend(max_iter) if by_stored and not found[4] and found[3] < max_iter else found
+    found = newton.fit(*problem.both_ways, y, sample_weight, code, *arrays, beta, tol, rest, WIDEST, known)
+    return descend(max_iter) if by_stored and not found[4] and found[3] < rest else found
