@@ -44,20 +44,25 @@ def gradient(X: np.ndarray, y: np.ndarray, c: np.ndarray, weights: np.ndarray, l
     return -full.T @ (c * y * theta)
 
 
+def left_open(X: np.ndarray, c: np.ndarray, prior: PriorArrays, weights: np.ndarray, gap: float) -> np.ndarray:
+    """How far from 0 a slope may be: a step of a float64 changes it so much, and one that is steeper than the second
+    term would lead further down than the gap. Of both links the loss curves by 1 at most."""
+    bends = prior.l2 + np.append(c @ X**2, c.sum())
+    return prior.l2 * np.spacing(np.abs(weights)) + np.sqrt(2.0 * bends * gap)
+
+
 def assert_optimal(
     X: np.ndarray, y: np.ndarray, c: np.ndarray, prior: PriorArrays, weights: np.ndarray, link: str, tol: float,
     gap: float = 0.0,
 ) -> None:  # fmt: skip
     """0 in the subdifferential at every coordinate, to `tol` and what a `gap` leaves open; bounds kept to the bit."""
     slope = gradient(X, y, c, weights, link) + prior.l2 * (weights - prior.mode)
-    for j, (b, g) in enumerate(zip(weights, slope, strict=True)):
+    rooms = tol + left_open(X, c, prior, weights, gap)
+    for j, (b, g, room) in enumerate(zip(weights, slope, rooms, strict=True)):
         mode, l1, lower, upper = prior.mode[j], prior.l1[j], prior.lower[j], prior.upper[j]
         assert lower <= b <= upper
         right = g + (l1 if b >= mode else -l1)  # the derivative to the right, and to the left
         left = g + (l1 if b > mode else -l1)
-        room = tol + prior.l2[j] * np.spacing(abs(b))  # a step of a float64 changes the slope by so much
-        bends = prior.l2[j] + c @ (X[:, j] ** 2 if j < X.shape[1] else np.ones(len(y)))  # at most: both links ≤ 1
-        room += np.sqrt(2.0 * bends * gap)  # a steeper slope would lead further down than the gap
         assert b == upper or right >= -room, (j, b, mode, right)
         assert b == lower or left <= room, (j, b, mode, left)
 
@@ -98,6 +103,7 @@ def test_the_optimality_conditions(solver: Any, shape: Prior, link: str, seed: i
     found = solved(solver, made, y, c, arrays, link)
     gap = float(np.nan_to_num(found.gap))
     assert_optimal(X, y, c, arrays, found.weights, link, 2e-3, gap)
+    assert found.kkt <= 2e-3 + np.max(left_open(X, c, arrays, arrays.mode, gap))
     assert np.isnan(found.gap) == bool(free)
     tight = (arrays.l1 > 1e5) | (arrays.l2 > 1e11)
     np.testing.assert_allclose(found.weights[tight], arrays.mode[tight], atol=1e-8)

@@ -97,8 +97,12 @@ def argmin(b, g, h, mode, l1, l2, lower, upper):
 
 
 @part
-def intercept_only(positive, negative, link, b, mode, l1, l2, lower, upper):
-    """argmin_b p loss(b) + q loss(-b) + penalty(b): where every other coefficient is zero."""
+def intercept_only(y, weight, link, b, mode, l1, l2, lower, upper):
+    """argmin_b p loss(b) + q loss(-b) + penalty(b), p and q the weights of either label: all else is zero."""
+    positive = negative = 0.0
+    for i in range(y.size):
+        positive += weight[i] * (y[i] > 0.0)
+        negative += weight[i] * (y[i] < 0.0)
     for _ in range(100):
         up, down = loss_theta(b, link)[1], loss_theta(-b, link)[1]
         g = negative * down - positive * up

@@ -263,11 +263,7 @@ def fit(
             working[m] = j
             m += 1
     if m == 1 and not has(beta[:d]):
-        positive = negative = 0.0
-        for i in range(n):
-            positive += weight[i] * (y[i] > 0.0)
-            negative += weight[i] * (y[i] < 0.0)
-        beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
+        beta[d] = intercept_only(y, weight, link, beta[d], mode[d], l1[d], l2[d], lower[d], upper[d])
     score = scores(indptr, indices, data, offset, beta, n)
     margin = np.empty(n)
     for i in range(n):

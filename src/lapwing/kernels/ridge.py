@@ -41,11 +41,7 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
     """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
     d = beta.size - 1
     if not has(beta[:d]):
-        positive = negative = 0.0
-        for i in range(y.size):
-            positive += weight[i] * (y[i] > 0.0)
-            negative += weight[i] * (y[i] < 0.0)
-        beta[d] = intercept_only(positive, negative, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
+        beta[d] = intercept_only(y, weight, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
         for i in range(y.size):
             margin[i] = y[i] * beta[d]
         return
