@@ -34,12 +34,14 @@ def _same_day() -> None:
     os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
 
 
-@pytest.fixture(scope="module", params=["small", "large"])
+@pytest.fixture(scope="module", params=["small", "large", "wide"])
 def size(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Small matrices begin with another kernel than large ones: small ones as they come, and as if they were large."""
+    """Which kernel fits depends on size: small matrices as they come, as if large, and as if of very many features."""
     with pytest.MonkeyPatch.context() as patched:
-        if request.param == "large":
+        if request.param != "small":
             patched.setattr("lapwing.solvers.newton.SMALL", -1)
+        if request.param == "wide":
+            patched.setattr("lapwing.solvers.newton.DENSE", 1)
         yield
 
 

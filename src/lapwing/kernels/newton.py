@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lapwing.kernels import wide
 from lapwing.kernels._jit import kernel, part
 from lapwing.kernels.loss import (
     assign,
@@ -28,7 +29,6 @@ RELAX = 0.3  # factor by which a stronger prior is relaxed
 WIDE = 120  # size of the working set from which pricing costs less than a round
 ROUNDING = 1e-13  # a sum over documents is not known better
 FAR = 0.1  # relative fall of the objective at which the solution is far, and few of those that violate will be in it
-PATIENCE = 5  # rounds with a full working set after which the fit is given up
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
 
 
@@ -56,8 +56,8 @@ def _prune(working, m, inside, beta, gradient, mode, l1, strength):
 
 
 @part
-def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most, widest):
-    """Add the features that violate their optimality condition most, about `most` of them, up to `widest` in all."""
+def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most):
+    """Add the features that violate their optimality condition most, about `most` of them."""
     found = np.empty(inside.size, np.int32)
     excess = np.empty(inside.size)
     count = 0
@@ -81,7 +81,7 @@ def _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, streng
             cut *= 0.5
             break
     for k in range(count):
-        if excess[k] > cut and m < widest:
+        if excess[k] > cut:
             working[m] = found[k]
             inside[found[k]] = 1
             m += 1
@@ -132,32 +132,40 @@ def _rows_of(indptr, indices, data, working, m, n):
 
 
 @part
-def _model(document, pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature):
-    """G = gradient of the loss on the working set, H = Σ_i c_i loss''(r_i) x_i x_iᵀ its Hessian.
+def _slopes(document, pointer, column, value, y, weight, link, theta, margin, cautious, spare, G, curvature):
+    """G = gradient of the loss on the working set; curvature c_i loss''(r_i) of every document.
 
     Far on the wrong side of zero the loss is straight and its curvature tells nothing of where it bends.
     Then (`cautious`) one is taken instead with which the quadratic model lies above the loss.
-    `brief`: documents that hardly bend the loss enter on the diagonal only. `curvature` is filled in, 0 there.
+    Returns a curvature below which documents hold at most the share `spare` of all.
     """
-    for a in range(m):
+    for a in range(G.size):
         G[a] = 0.0
-        for b in range(a + 1):
-            H[a, b] = 0.0
-    slope = bent = 0.0
     for i in range(y.size):
         bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
         curvature[i] = weight[i] * max(bends, 1e-12)
-        slope -= weight[i] * y[i] * theta[i]
-        bent += curvature[i]
-    G[0], H[0, 0] = slope, bent
-    cut = few(curvature, 0.005) if brief else 0.0
+        G[0] -= weight[i] * y[i] * theta[i]
     for e in range(document.size):
         i = document[e]
         pull = weight[i] * y[i] * theta[i]
+        for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
+            G[np.uint32(column[p])] -= pull * value[p]
+    return few(curvature, spare) if spare > 0.0 else 0.0
+
+
+@part
+def _hessian(document, pointer, column, value, curvature, cut, m, H):
+    """H = Σ_i w_i x_i x_iᵀ on the working set; documents with a curvature w_i below the cut on its diagonal only."""
+    for a in range(m):
+        for b in range(a + 1):
+            H[a, b] = 0.0
+    for i in range(curvature.size):
+        H[0, 0] += curvature[i]
+    for e in range(document.size):
+        i = document[e]
         counts = curvature[i] >= cut
         for p in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
             at = np.uint32(column[p])
-            G[at] -= pull * value[p]
             scaled = curvature[i] * value[p]
             row = H[at]
             if counts:
@@ -166,24 +174,17 @@ def _model(document, pointer, column, value, y, weight, link, theta, margin, cau
                     row[np.uint32(column[q])] += scaled * value[q]  # columns rise within a document: the lower half
             else:
                 row[at] += scaled * value[p]
-    if brief:
-        for i in range(y.size):
-            if curvature[i] < cut:
-                curvature[i] = 0.0
     for a in range(m):
         for b in range(a):
             H[b, a] = H[a, b]
 
 
 @part
-def _add_offsets(offset, working, m, H, G):
-    """The model for columns x_a + o_a, from that for x_a and the constant feature, the first of the set."""
-    if not has(offset):
-        return
+def _add_offsets(offset, working, m, H):
+    """The Hessian for columns x_a + o_a, from that for x_a and the constant feature, the first of the set."""
     sums = H[0].copy()
     for a in range(m):
         o = offset[working[a]]
-        G[a] += o * G[0]
         for b in range(m):
             other = offset[working[b]]
             H[a, b] += o * sums[b] + other * sums[a] + o * other * sums[0]
@@ -191,7 +192,7 @@ def _add_offsets(offset, working, m, H, G):
 
 @part
 def _predict(
-    document, pointer, column, value, move, common, y, link, margin, theta, curvature, brief, shift, linear_theta
+    document, pointer, column, value, move, common, y, link, margin, theta, curvature, cut, shift, linear_theta
 ):
     """shift_i = y_i Δr_i of the whole step, and the residual θ_i - loss''(r_i)Δr_i that the model predicts after it."""
     largest = 1.0 if link == 0 else np.inf  # a dual point is between 0 and this
@@ -202,7 +203,7 @@ def _predict(
             shift[document[e]] += value[p] * move[np.uint32(column[p])]
     for i in range(y.size):
         shift[i] *= y[i]
-        bends = 0.0 if brief and curvature[i] == 0.0 else bend(margin[i], theta[i], link)
+        bends = 0.0 if curvature[i] < cut else bend(margin[i], theta[i], link)
         linear_theta[i] = min(max(theta[i] - bends * shift[i], 0.0), largest)
 
 
@@ -229,7 +230,7 @@ def _search(margin, shift, weight, link, b, move, mode, l1, l2, objective, promi
 @kernel
 def fit(
     indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta,
-    tol, max_rounds, widest, known,
+    tol, max_rounds, dense, known,
 ):  # fmt: skip
     """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
@@ -239,14 +240,15 @@ def fit(
     y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
-    widest                  the most features in a working set; give up where that many seem to be needed
+    dense                   the most features in a working set whose Hessian is written out
     known                   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either;
                             overwritten by them, the gradient near the solution
 
     A working set of features grows by those that violate their optimality condition most. On it, each
-    round replaces the loss by its quadratic model, solves that (kernels/quadratic.py) and goes along the
-    direction found as far as the objective falls. From a cold start the prior is first taken stronger
-    (`strength` times) and relaxed step by step, so that the set grows with the solution.
+    round replaces the loss by its quadratic model, solves that (kernels/quadratic.py, or kernels/wide.py
+    where the set is wide) and goes along the direction found as far as the objective falls. From a cold
+    start the prior is first taken stronger (`strength` times) and relaxed step by step, so that the set
+    grows with the solution.
 
     The residuals which the quadratic model predicts at its minimum, θ_i - loss''(r_i)Δr_i, satisfy the
     dual constraints of the working set exactly: they converge as fast as β does, and give the gap.
@@ -303,32 +305,29 @@ def fit(
     cautious = False
     objective = loss
     fell = 0.0
-    full = 0  # how often the working set was as wide as it may be
     t = 1.0  # the share of the last step that was taken
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
-    room = min(m, widest)
+    room = min(m, dense)
     H, A = np.empty((room, room)), np.empty((room, room))
-    document, pointer, column, value = _rows_of(indptr, indices, data, working, room, n)
+    document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
     changed = False
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
-        if kept >= widest or full == PATIENCE:
-            break
         most = max(20, kept if kept <= WIDE else kept // 4 if fell > FAR * objective else kept // 2)
         if t < 0.5:  # after a poor step the gradient says little of who belongs
             most = max(5, kept // 16)
-        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most, widest)
+        grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown
-        full += m == widest
         if changed:
             document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
-            if m > H.shape[0]:
-                room = min(m + m // 2 + 64, min(d + 1, widest))
+            if H.shape[0] < m <= dense:
+                room = min(m + m // 2 + 64, dense)
                 H, A = np.empty((room, room)), np.empty((room, room))
             changed = False
         w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
-        w_lower, w_upper = _taken(lower, working, m), _taken(upper, working, m)
+        w_lower, w_upper, w_offset = _taken(lower, working, m), _taken(upper, working, m), _taken(offset, working, m)
+        w_offset[0] = 1.0  # the constant is an offset to nothing
         for a in range(m):
             w_l1[a] *= strength
             w_l2[a] *= strength
@@ -341,15 +340,24 @@ def fit(
         fell = 0.0
         while rounds < max_rounds:
             rounds += 1
-            brief = m > WIDE and precision > tol and not has(offset)
-            _model(
-                document, pointer, column, value, y, weight, link, theta, margin, cautious, brief, m, H, G, curvature
+            spare = 0.0 if m <= WIDE or has(offset) else 0.005 if precision > tol else 2e-4 if m > dense else 0.0
+            cut = _slopes(
+                document, pointer, column, value, y, weight, link, theta, margin, cautious, spare, G, curvature
             )
-            _add_offsets(offset, working, m, H, G)
             for a in range(m):
                 b[a] = beta[working[a]]
+                if a > 0:
+                    G[a] += w_offset[a] * G[0]
             before = G.copy()
-            solve(H, G, b, m, w_mode, w_l1, w_l2, w_lower, w_upper, precision, A, rhs, free)
+            if m <= dense:
+                _hessian(document, pointer, column, value, curvature, cut, m, H)
+                if has(offset):
+                    _add_offsets(offset, working, m, H)
+                solve(H, G, b, m, w_mode, w_l1, w_l2, w_lower, w_upper, precision, A, rhs, free)
+            else:
+                Z = wide.columns(indptr, indices, data, w_offset, working, curvature, cut)
+                lists = document, pointer, column, value
+                wide.solve(lists, curvature, cut, w_offset, Z, G, b, w_mode, w_l1, w_l2, w_lower, w_upper, precision)
             promise = 0.0  # first-order change of the objective along the step, negative
             for a in range(m):
                 j = working[a]
@@ -361,7 +369,7 @@ def fit(
                 move[a] = b[a] - beta[working[a]]
                 common += offset[working[a]] * move[a]
             _predict(
-                document, pointer, column, value, move, common, y, link, margin, theta, curvature, brief, shift,
+                document, pointer, column, value, move, common, y, link, margin, theta, curvature, cut, shift,
                 linear_theta,
             )  # fmt: skip
             t, new_loss, penalty = _search(
@@ -388,7 +396,7 @@ def fit(
                 if (t < 1.0 and reached > tol) or reached > (0.02 if m > WIDE else 0.05):
                     precision = 0.1
                 else:
-                    precision = max(0.1 * tol, 0.1 * reached if m > WIDE else 0.0)
+                    precision = max((0.5 if m > dense else 0.1) * tol, 0.1 * reached if m > WIDE else 0.0)
             if (m > WIDE and (fell <= FAR * objective or strength > 1.0)) or (
                 (t == 1.0 or fell <= tol * objective)
                 and fell <= (LOOSE if strength > 1.0 else np.sqrt(tol)) * objective
@@ -428,7 +436,7 @@ def fit(
         if converged:
             break
         if stalled:
-            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, np.int64(1), widest)
+            grown = _grow(working, m, inside, beta, gradient, mode, l1, l2, lower, upper, 1.0, np.int64(1))
             if grown == m:
                 break
             m = grown

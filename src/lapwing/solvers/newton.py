@@ -1,9 +1,9 @@
 """The default solver: a problem in, a certified FitResult out. Which kernel depends on the prior's shape.
 
 Sparse priors: Newton on a working set (kernels/newton.py). Gaussian ones: Newton with conjugate gradients,
-several categories together (kernels/ridge.py). Where the working set would outgrow a dense matrix, coordinate
-descent on the columns (kernels/descent.py) takes over from where it was. Small matrices begin with it: it takes a
-few milliseconds more, but a third of the time to compile.
+several categories together (kernels/ridge.py). Small matrices begin with coordinate descent on the columns
+(kernels/descent.py): it takes a few milliseconds more, but a third of the time to compile. It also has the last word
+where Newton's method stalls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lapwing.model.result import FitResult
 
 SMALL = 20_000  # entries of X up to which coordinate descent goes first,
 BRIEFLY = 50  # for as many rounds
-WIDEST = 3000  # working sets up to here have their Hessian as a dense matrix: 72 MB
+DENSE = 1000  # working sets up to here have their Hessian as a dense matrix: 8 MB
 
 
 class Problem:
@@ -296,5 +296,5 @@ def minimise(
         rest -= found[3]
         if found[4] or rest == 0:
             return found
-    found = newton.fit(*problem.both_ways, y, sample_weight, code, *arrays, beta, tol, rest, WIDEST, known)
+    found = newton.fit(*problem.both_ways, y, sample_weight, code, *arrays, beta, tol, rest, DENSE, known)
     return descend(max_iter) if by_stored and not found[4] and found[3] < rest else found
