@@ -1,10 +1,11 @@
 """Hundreds and thousands of categories: a corpus of Debian's package descriptions, and one of DMOZ's size.
 
-    python benchmarks/categories.py [debian] [ridge] [predict] [dmoz] [growth] [--method NAME] [--lists FOLDER] ...
+    python benchmarks/categories.py [debian] [ridge] [lasso] [predict] [dmoz] [growth] [--method NAME] [--lists FOLDER]
 
 debian   lasso and Selected Ridge over all debtags: time, F1, size of the model
 ridge    the same tags: our ridge against scikit-learn's OneVsRest(LogisticRegression), liblinear and lbfgs, each
          at the loosest of its tolerances whose worst fit is within 1e-4 of the optimum, one thread for all: CPU time
+lasso    the same for our lasso, norm-based variance, and liblinear's; some tags keep over 5,000 features
 predict  every test document against every category with the models that `debian` and `dmoz` left: ours against
          scikit-learn's dense coefficients, as one matrix and as OneVsRest's estimators, and its sparse ones
          (`sparsify`); time and peak memory, each in a process of its own
@@ -55,7 +56,7 @@ from lapwing.corpus import Corpus
 from lapwing.evaluate import evaluate
 from lapwing.model import save
 from lapwing.model.objective import certify
-from lapwing.model.priors import Gaussian
+from lapwing.model.priors import as_prior, norm_variance
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, make_design, train
 from lapwing.training.targets import targets
@@ -64,6 +65,7 @@ FEWEST = 20  # packages that a tag must be on
 DOCUMENTS, FEATURES, CATEGORIES = 20_249, 133_348, 3_503  # DMOZ's training part, AAGBD11 Table 1
 TEST_DOCUMENTS = 7_257
 REPEAT = 5  # ratios of which the median counts
+LONG = 30.0  # seconds from which a peer is timed once more only
 NEAR = 1e-4  # of the optimum, relative to its objective, is near enough
 HELD = 2**30  # bytes of dense coefficients that a peer is given
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lapwing-benchmarks"
@@ -222,10 +224,18 @@ def job_debian(corpus: Corpus, folder: Path, names: list[str]) -> None:
               f"{model.sparsity:.4f}, model {megabytes(path):.1f} MB")  # fmt: skip
 
 
-def job_ridge(corpus: Corpus, every: int, variance: float = 100.0) -> None:
-    part = corpus.part("train")
-    settings = TrainSettings(text=TEXT, prior="gaussian", variance=variance, n_jobs=1)
-    X = make_design(part, settings).matrix
+PEERS: dict[str, tuple[tuple[str, tuple[float, ...]], ...]] = {
+    "gaussian": (("liblinear", (1e-2, 1e-3, 1e-4, 1e-5)), ("lbfgs", (1e-5, 1e-6, 1e-7, 1e-8, 1e-9))),
+    "laplace": (("liblinear", (1e-3, 1e-4, 1e-5, 1e-6)),),
+}
+
+
+def job_fit(corpus: Corpus, every: int, prior: str) -> None:
+    """Ridge fits categories together, so all of them are timed, and peers on some; lasso one by one, so some."""
+    part, lasso = corpus.part("train"), prior == "laplace"
+    X = make_design(part, TrainSettings(text=TEXT)).matrix
+    variance = norm_variance(X) if lasso else 100.0
+    settings = TrainSettings(text=TEXT, prior=prior, variance=variance, n_jobs=1)
     vectors = Corpus(
         name="vectors", kind="vectors", documents=X, labels=part.labels, ids=part.ids, exclusive=False, split=[],
         weights=part.weights,
@@ -234,29 +244,35 @@ def job_ridge(corpus: Corpus, every: int, variance: float = 100.0) -> None:
     rows = range(0, len(told.classes), every)
     timed_ones = [told.classes[k] for k in rows]
     some = replace(vectors, labels=[tuple(x for x in row if x in set(timed_ones)) for row in part.labels])
-    exact = train(some, replace(settings, tol=1e-9, n_jobs=2), classes=timed_ones)  # and kernels are compiled
-    best, prior = exact.fits.objective, Gaussian().compile(variance, X.shape[1])
-    seconds, model = timed(train, vectors, settings, clock=time.process_time)
+    # And kernels are compiled.
+    exact = train(some, replace(settings, tol=1e-6 if lasso else 1e-9, n_jobs=2), classes=timed_ones)
+    best, compiled = exact.fits.objective, as_prior(prior).compile(variance, X.shape[1])
+    ours = partial(timed, train, some if lasso else vectors, settings, clock=time.process_time,
+                   classes=timed_ones if lasso else None)  # fmt: skip
+    seconds, model = ours()
+    own = slice(None) if lasso else slice(None, None, every)
+    fitted_by_us = model.weights[own], model.intercepts[own]
 
     def excess(weights: np.ndarray, intercepts: np.ndarray) -> float:
         """The worst of the categories timed, relative to the best objective known."""
         values = [
-            certify(X, told.signs(k), prior, np.append(w, b)).objective
+            certify(X, told.signs(k), compiled, np.append(w, b)).objective
             for k, w, b in zip(rows, weights, intercepts, strict=True)
         ]
         return float(np.max(np.array(values) / best - 1.0))
 
-    mine = excess(model.weights[list(rows)].toarray(), model.intercepts[list(rows)])
-    each = 1000 * seconds / len(told.classes)
-    print(f"  ours: {seconds:.1f} s of CPU for {len(told.classes)}, {each:.0f} ms each, worst of every {every}th "
+    count = len(model.categories)
+    mine = excess(fitted_by_us[0].toarray(), fitted_by_us[1])
+    print(f"  ours: {seconds:.1f} s of CPU for {count}, {1000 * seconds / count:.0f} ms each, worst of every {every}th "
           f"{mine:.1e} above the optimum, certified")  # fmt: skip
     Y = told.member[:, list(rows)].toarray().astype(int)
     warnings.simplefilter("ignore")  # a peer may not have converged
-    for solver, tolerances in (("liblinear", (1e-2, 1e-3, 1e-4, 1e-5)), ("lbfgs", (1e-5, 1e-6, 1e-7, 1e-8, 1e-9))):
+    for solver, tolerances in PEERS[prior]:
         for tol in tolerances:
             # lbfgs leaves the constant free; a constant column is penalised as ours and liblinear's is.
             free = solver == "lbfgs"
-            one = LogisticRegression(C=variance, solver=solver, tol=tol, max_iter=5000, fit_intercept=not free)
+            penalty = {"l1_ratio": 1.0, "C": (variance / 2.0) ** 0.5} if lasso else {"C": variance}
+            one = LogisticRegression(**penalty, solver=solver, tol=tol, max_iter=5000, fit_intercept=not free)
             given = sp.hstack([X, np.ones((X.shape[0], 1))]).tocsr() if free else X
             peer = partial(timed, OneVsRestClassifier(one, n_jobs=1).fit, given, Y, clock=time.process_time)
             spent, fitted = peer()
@@ -270,10 +286,11 @@ def job_ridge(corpus: Corpus, every: int, variance: float = 100.0) -> None:
             if reached:
                 break
         # By turns, for the machine's speed moves: a ratio is of neighbours.
-        pairs = [(timed(train, vectors, settings, clock=time.process_time)[0], peer()[0]) for _ in range(REPEAT)]
-        times = sorted(theirs * len(told.classes) / len(rows) / ours for ours, theirs in pairs)
+        repeat = REPEAT if spent < LONG else 1
+        pairs = [(ours()[0], peer()[0]) for _ in range(repeat)]
+        times = sorted(theirs * count / len(rows) / here for here, theirs in pairs)
         print(f"  {solver}: {statistics.median(times):.1f} times ours ({times[0]:.1f} to {times[-1]:.1f}, "
-              f"median of {REPEAT})")  # fmt: skip
+              f"median of {repeat})")  # fmt: skip
 
 
 PREDICT = """
@@ -409,7 +426,7 @@ def job_growth(folder: Path, counts: list[int], names: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    jobs = ("debian", "ridge", "predict", "dmoz", "growth")
+    jobs = ("debian", "ridge", "lasso", "predict", "dmoz", "growth")
     parser.add_argument("jobs", nargs="*", help=", ".join(jobs))
     parser.add_argument("--lists", type=Path, help="Debian's package lists")
     parser.add_argument("--every", type=int, default=20)
@@ -425,13 +442,14 @@ def main() -> None:
           f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores")  # fmt: skip
     CACHE.mkdir(parents=True, exist_ok=True)
     corpus = None
-    if {"debian", "ridge", "predict"} & set(wanted):
+    if {"debian", "ridge", "lasso", "predict"} & set(wanted):
         corpus = debian(asked.lists or fetch_lists())
         print("debtags")
         describe(corpus)
-    if "ridge" in wanted:
-        print("ridge, one thread")
-        job_ridge(corpus, asked.every)
+    for job, prior in (("ridge", "gaussian"), ("lasso", "laplace")):
+        if job in wanted:
+            print(f"{job}, one thread")
+            job_fit(corpus, asked.every, prior)
     if "debian" in wanted:
         print("debian")
         job_debian(corpus, CACHE, names)

@@ -254,3 +254,25 @@ def test_wide_and_very_wide() -> None:
     for prior, variance in ((Laplace(), 100.0), (Gaussian(), 10.0), (ElasticNet(0.01), 1e4)):
         arrays = prior.compile(variance, X.shape[1])
         assert_certified(X, y, np.ones(200), arrays, fit(X, y, np.ones(200), arrays, tol=1e-5), 1e-5)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_wide_working_set_needs_no_matrix(standardize: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    words = rng.zipf(1.3, size=(1500, 40)) % 3000
+    X = sp.csr_matrix((np.ones(words.size), (np.repeat(np.arange(1500), 40), words.ravel())), shape=(1500, 3000))
+    c = np.ones(1500)
+    y = np.where(X @ rng.normal(size=3000) + 6.0 * rng.normal(size=1500) > 0, 1.0, -1.0)
+    problem = newton.Problem(X, c if standardize else None)
+    arrays = Laplace().compile(1e4, 3000)
+    objectives = []
+    for dense in (200, 10**6):
+        monkeypatch.setattr(newton, "SMALL", -1)
+        monkeypatch.setattr(newton, "DENSE", dense)
+        found = newton.fit(problem, y, c, arrays, variance=1e4, tol=1e-6)
+        assert found.converged
+        assert np.count_nonzero(found.weights) > 400
+        if not standardize:
+            assert_certified(X, y, c, arrays, found, 1e-6)
+        objectives.append(found.objective)
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)

@@ -16,7 +16,7 @@ from lapwing.kernels.loss import argmin, penalty_at, violation
 
 SWEEPS = 10  # of coordinate descent between steps on the free coordinates
 TURNS = 12  # of such a step at most, most with more coordinates held than the last
-CONJUGATE = 5000  # steps of conjugate gradients at most, all told
+CONJUGATE = 1000  # steps of conjugate gradients at most, all told
 SHARE, ROUGH = 0.03, 0.1  # of the violations there were at first may be left, near the solution and far from it
 
 
