@@ -230,7 +230,7 @@ def _search(margin, shift, weight, link, b, move, mode, l1, l2, objective, promi
 @kernel
 def fit(
     indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta,
-    tol, max_rounds, dense, known,
+    tol, max_rounds, dense, without, known,
 ):  # fmt: skip
     """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
@@ -240,7 +240,9 @@ def fit(
     y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
-    dense                   the most features in a working set whose Hessian is written out
+    dense                   the most features in a working set whose Hessian is written out; give up where more are
+                            needed. None with `without`
+    without                 None; or anything to do without the Hessian. Of two ways what needs a None is not compiled
     known                   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either;
                             overwritten by them, the gradient near the solution
 
@@ -307,8 +309,11 @@ def fit(
     fell = 0.0
     t = 1.0  # the share of the last step that was taken
     precision = 0.1  # of the quadratic problem's solution, relative to the penalty's slope
-    room = min(m, dense)
-    H, A = np.empty((room, room)), np.empty((room, room))
+    floor = 0.1 if without is None else 0.5  # at its finest, relative to tol
+    least = 0.0 if without is None else 2e-4  # share of the curvature that is then left out
+    if dense is not None:
+        room = min(m, dense)
+        H, A = np.empty((room, room)), np.empty((room, room))
     document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
     changed = False
     while rounds < max_rounds:
@@ -319,11 +324,14 @@ def fit(
         grown = _grow(working, kept, inside, beta, gradient, mode, l1, l2, lower, upper, strength, most)
         changed = changed or kept < m or grown > kept
         m = grown
-        if changed:
-            document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
-            if H.shape[0] < m <= dense:
+        if dense is not None:
+            if m > dense:
+                break
+            if m > H.shape[0]:
                 room = min(m + m // 2 + 64, dense)
                 H, A = np.empty((room, room)), np.empty((room, room))
+        if changed:
+            document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
             changed = False
         w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
         w_lower, w_upper, w_offset = _taken(lower, working, m), _taken(upper, working, m), _taken(offset, working, m)
@@ -340,7 +348,7 @@ def fit(
         fell = 0.0
         while rounds < max_rounds:
             rounds += 1
-            spare = 0.0 if m <= WIDE or has(offset) else 0.005 if precision > tol else 2e-4 if m > dense else 0.0
+            spare = 0.0 if m <= WIDE or has(offset) else 0.005 if precision > tol else least
             cut = _slopes(
                 document, pointer, column, value, y, weight, link, theta, margin, cautious, spare, G, curvature
             )
@@ -349,12 +357,12 @@ def fit(
                 if a > 0:
                     G[a] += w_offset[a] * G[0]
             before = G.copy()
-            if m <= dense:
+            if dense is not None:
                 _hessian(document, pointer, column, value, curvature, cut, m, H)
                 if has(offset):
                     _add_offsets(offset, working, m, H)
                 solve(H, G, b, m, w_mode, w_l1, w_l2, w_lower, w_upper, precision, A, rhs, free)
-            else:
+            if without is not None:
                 Z = wide.columns(indptr, indices, data, w_offset, working, curvature, cut)
                 lists = document, pointer, column, value
                 wide.solve(lists, curvature, cut, w_offset, Z, G, b, w_mode, w_l1, w_l2, w_lower, w_upper, precision)
@@ -396,7 +404,7 @@ def fit(
                 if (t < 1.0 and reached > tol) or reached > (0.02 if m > WIDE else 0.05):
                     precision = 0.1
                 else:
-                    precision = max((0.5 if m > dense else 0.1) * tol, 0.1 * reached if m > WIDE else 0.0)
+                    precision = max(floor * tol, 0.1 * reached if m > WIDE else 0.0)
             if (m > WIDE and (fell <= FAR * objective or strength > 1.0)) or (
                 (t == 1.0 or fell <= tol * objective)
                 and fell <= (LOOSE if strength > 1.0 else np.sqrt(tol)) * objective

@@ -15,7 +15,8 @@ from lapwing.kernels._jit import REASSOCIATING, part
 from lapwing.kernels.loss import argmin, penalty_at, violation
 
 SWEEPS = 10  # of coordinate descent between steps on the free coordinates
-TURNS = 12  # of such a step at most, most with more coordinates held than the last
+TURNS = 40  # of such a step at most, most with more coordinates held than the last
+LOOK = 25  # steps of conjugate gradients after which it is seen who has gone too far
 CONJUGATE = 1000  # steps of conjugate gradients at most, all told
 SHARE, ROUGH = 0.03, 0.1  # of the violations there were at first may be left, near the solution and far from it
 
@@ -121,10 +122,21 @@ def _times(lists, curvature, cut, o, rest, total, p, out):
 
 
 @part
-def _towards(lists, curvature, cut, o, Z, unit, l2, held, rhs, enough, most, step):
+def _stop(b, step, mode, l1, lower, upper):
+    """Where b + step ends if it may not pass its mode or a bound."""
+    stop = b + step
+    if l1 > 0.0 and (stop - mode) * (b - mode) < 0.0:
+        stop = mode
+    return min(max(stop, lower), upper)
+
+
+@part
+def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, held, rhs, enough, most, step):
     """Conjugate gradients, preconditioned by the diagonal, for (H + l2) step = rhs over the columns not `held`.
 
-    From `step`. Ends when every equation is met to `enough` units, or after `most` steps. Returns the steps taken.
+    From `step`. Ends when every equation is met to `enough` units, or after `most` steps; now and then it looks
+    whether a coordinate has passed its mode or a bound, and ends there too: where H is nearly flat it would go far
+    beyond. Returns the steps taken.
     """
     m = o.size
     _, _, _, _, diagonal, rest, _, total = Z
@@ -149,6 +161,10 @@ def _towards(lists, curvature, cut, o, Z, unit, l2, held, rhs, enough, most, ste
                 fresh += residual[a] * residual[a] / (diagonal[a] + l2[a])
         if worst <= enough:
             return turn
+        if turn % LOOK == LOOK - 1:
+            for a in range(m):
+                if held[a] == 0 and _stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a]) != b[a] + step[a]:
+                    return turn
         for a in range(m):
             p[a] = residual[a] / (diagonal[a] + l2[a]) + (fresh / rho * p[a] if turn > 0 else 0.0)
         rho = fresh
@@ -178,16 +194,15 @@ def _free(lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, g
     enough = max(0.1 * worst, goal)
     taken = 0
     for turn in range(TURNS):
-        taken += _towards(lists, curvature, cut, o, Z, unit, l2, held, rhs, enough, most, step)
+        taken += _towards(
+            lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, held, rhs, enough, most, step
+        )
         passed = False
         for a in range(m):
             if turn == 0:
                 full[a] = step[a]
             if held[a] == 0:
-                stop = b[a] + step[a]
-                if l1[a] > 0.0 and (stop - mode[a]) * (b[a] - mode[a]) < 0.0:
-                    stop = mode[a]
-                stop = min(max(stop, lower[a]), upper[a])
+                stop = _stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a])
                 if stop != b[a] + step[a]:
                     if turn == 0:
                         first = min(first, (stop - b[a]) / step[a])
@@ -195,9 +210,11 @@ def _free(lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, g
                     held[a] = 1
                     passed = True
         if not passed:
-            if enough <= goal or taken >= most:
+            if enough <= goal:
                 break
             enough = max(0.1 * enough, goal)
+        if taken >= most:
+            break
     for attempt in range(2):
         _times(lists, curvature, cut, o, Z[5], Z[7], step, bent)
         fall = 0.0
@@ -231,7 +248,7 @@ def solve(lists, curvature, cut, o, Z, g, b, mode, l1, l2, lower, upper, tol):
         unit[a] = l1[a] if l1[a] > 0.0 else top if top > 0.0 else 1.0
     r = np.zeros(Z[6])
     common = weighted = begun = 0.0
-    left = CONJUGATE
+    left = np.int64(CONJUGATE)  # a literal would have what is called with it compiled twice
     while left > 0:
         for _ in range(SWEEPS):
             worst = 0.0

@@ -296,5 +296,10 @@ def minimise(
         rest -= found[3]
         if found[4] or rest == 0:
             return found
-    found = newton.fit(*problem.both_ways, y, sample_weight, code, *arrays, beta, tol, rest, DENSE, known)
-    return descend(max_iter) if by_stored and not found[4] and found[3] < rest else found
+    X, told = problem.both_ways, (y, sample_weight, code)
+    for dense, without in ((DENSE, None), (None, True)):
+        found = newton.fit(*X, *told, *arrays, beta, tol, rest, dense, without, known)
+        rest -= found[3]
+        if found[4] or rest == 0:
+            return *found[:3], max_iter - rest, *found[4:]
+    return descend(max_iter) if by_stored else found
