@@ -21,7 +21,7 @@ from lapwing.model.result import FitResult
 
 SMALL = 20_000  # entries of X up to which coordinate descent goes first,
 BRIEFLY = 50  # for as many rounds
-DENSE = 1000  # working sets up to here have their Hessian as a dense matrix: 8 MB
+DENSE = 1250  # working sets up to here have their Hessian as a dense matrix: 12 MB
 
 
 class Problem:
