@@ -276,3 +276,16 @@ def test_a_wide_working_set_needs_no_matrix(standardize: bool, monkeypatch: pyte
             assert_certified(X, y, c, arrays, found, 1e-6)
         objectives.append(found.objective)
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
+
+
+def test_a_start_at_features_of_documents_that_weigh_nothing() -> None:
+    """As in a fold of cross-validation that begins where another ended."""
+    X, y, c = random_problem(3)
+    c[:10] = 0.0
+    X = sp.csr_matrix(sp.hstack([X, sp.random(40, 5, 0.9, random_state=0).multiply(np.arange(40)[:, None] < 10)]))
+    for prior in PRIORS:
+        arrays = prior.compile(10.0, X.shape[1])
+        start = np.clip(np.ones(X.shape[1] + 1), arrays.lower, arrays.upper)
+        found = newton.fit(newton.Problem(X), y, c, arrays, variance=10.0, tol=1e-9, start=start)
+        assert_certified(X, y, c, arrays, found, 1e-9)
+        assert np.abs(found.weights[-6:-1]).max() <= 1e-5

@@ -166,7 +166,8 @@ def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, h
                 if held[a] == 0 and _stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a]) != b[a] + step[a]:
                     return turn
         for a in range(m):
-            p[a] = residual[a] / (diagonal[a] + l2[a]) + (fresh / rho * p[a] if turn > 0 else 0.0)
+            if held[a] == 0:
+                p[a] = residual[a] / (diagonal[a] + l2[a]) + (fresh / rho * p[a] if turn > 0 else 0.0)
         rho = fresh
     return most
 
@@ -185,7 +186,8 @@ def _free(lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, g
     worst = 0.0
     for a in range(m):
         step[a] = 0.0
-        if (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]:
+        bends = Z[4][a] + l2[a] > 0.0
+        if bends and (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]:
             away = b[a] - mode[a]
             held[a] = 0
             rhs[a] = -(G[a] + (l1[a] if away > 0.0 else -l1[a]) + l2[a] * away)
