@@ -240,9 +240,9 @@ def fit(
     y, weight, link         labels ±1, document weights c, which loss
     mode … upper            the prior, d+1 entries each
     beta                    start; overwritten by the solution
-    dense                   the most features in a working set whose Hessian is written out; give up where more are
-                            needed. None with `without`
-    without                 None; or anything to do without the Hessian. Of two ways what needs a None is not compiled
+    dense, without          one of them is None, and what hangs on it is not compiled: `dense`, the most features in a
+                            working set whose Hessian is written out, and the fit is given up where more are needed;
+                            or `without` it, however many there are
     known                   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either;
                             overwritten by them, the gradient near the solution
 
