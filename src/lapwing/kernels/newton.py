@@ -98,40 +98,6 @@ def _taken(values, working, m):
 
 
 @part
-def _rows_of(indptr, indices, data, working, m, n):
-    """The working set's columns but for the constant, its first, as lists by document.
-
-    Returns (document, pointer, position in the set, value); a document without any has no list.
-    """
-    count = np.empty(n, np.int32)
-    for i in range(n):
-        count[i] = 0
-    for a in range(1, m):
-        j = working[a]
-        for k in range(indptr[j], indptr[j + 1]):
-            count[np.uint32(indices[k])] += 1
-    lists = 0
-    for i in range(n):
-        lists += count[i] > 0
-    document, pointer = np.empty(lists, np.int32), np.empty(lists + 1, np.int32)
-    pointer[0] = e = 0
-    for i in range(n):
-        if count[i] > 0:
-            document[e], pointer[e + 1] = i, pointer[e] + count[i]
-            count[i] = pointer[e]  # from here on the place of its next entry
-            e += 1
-    column = np.empty(pointer[lists], np.int32)
-    value = np.empty(pointer[lists])
-    for a in range(1, m):
-        j = working[a]
-        for k in range(indptr[j], indptr[j + 1]):
-            place = np.uint32(count[np.uint32(indices[k])])
-            column[place], value[place] = a, data[k]
-            count[np.uint32(indices[k])] += 1
-    return document, pointer, column, value
-
-
-@part
 def _slopes(document, pointer, column, value, y, weight, link, theta, margin, cautious, spare, G, curvature):
     """G = gradient of the loss on the working set; curvature c_i loss''(r_i) of every document.
 
@@ -314,7 +280,7 @@ def fit(
     if dense is not None:
         room = min(m, dense)
         H, A = np.empty((room, room)), np.empty((room, room))
-    document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
+    document, pointer, column, value = wide.rows(indptr, indices, data, working, m, n)
     changed = False
     while rounds < max_rounds:
         kept = _prune(working, m, inside, beta, gradient, mode, l1, strength)
@@ -331,7 +297,7 @@ def fit(
                 room = min(m + m // 2 + 64, dense)
                 H, A = np.empty((room, room)), np.empty((room, room))
         if changed:
-            document, pointer, column, value = _rows_of(indptr, indices, data, working, m, n)
+            document, pointer, column, value = wide.rows(indptr, indices, data, working, m, n)
             changed = False
         w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
         w_lower, w_upper, w_offset = _taken(lower, working, m), _taken(upper, working, m), _taken(offset, working, m)

@@ -22,6 +22,40 @@ SHARE, ROUGH = 0.03, 0.1  # of the violations there were at first may be left, n
 
 
 @part
+def rows(indptr, indices, data, working, m, n):
+    """The working set's columns but for the constant, its first, as lists by document.
+
+    Returns (document, pointer, position in the set, value); a document without any has no list.
+    """
+    count = np.empty(n, np.int32)
+    for i in range(n):
+        count[i] = 0
+    for a in range(1, m):
+        j = working[a]
+        for k in range(indptr[j], indptr[j + 1]):
+            count[np.uint32(indices[k])] += 1
+    lists = 0
+    for i in range(n):
+        lists += count[i] > 0
+    document, pointer = np.empty(lists, np.int32), np.empty(lists + 1, np.int32)
+    pointer[0] = e = 0
+    for i in range(n):
+        if count[i] > 0:
+            document[e], pointer[e + 1] = i, pointer[e] + count[i]
+            count[i] = pointer[e]  # from here on the place of its next entry
+            e += 1
+    column = np.empty(pointer[lists], np.int32)
+    value = np.empty(pointer[lists])
+    for a in range(1, m):
+        j = working[a]
+        for k in range(indptr[j], indptr[j + 1]):
+            place = np.uint32(count[np.uint32(indices[k])])
+            column[place], value[place] = a, data[k]
+            count[np.uint32(indices[k])] += 1
+    return document, pointer, column, value
+
+
+@part
 def columns(indptr, indices, data, o, working, curvature, cut):
     """√w X over the working set and the documents whose curvature w_i is at least `cut`; of the others the diagonal.
 
@@ -238,8 +272,7 @@ def solve(lists, curvature, cut, o, Z, g, b, mode, l1, l2, lower, upper, tol):
     b comes in as β. Stops when every violation is at most tol × the local slope of the penalty, or the share of the
     largest at first after which another quadratic model is worth more.
 
-    lists   the working set's columns by document, as newton.py makes them
-    Z       what `columns` made
+    lists, Z   what `rows` and `columns` made
     """
     m = b.size
     start, G, step, unit = b.copy(), np.empty(m), np.empty(m), np.empty(m)
