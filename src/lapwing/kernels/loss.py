@@ -97,6 +97,15 @@ def argmin(b, g, h, mode, l1, l2, lower, upper):
 
 
 @part
+def stop(b, step, mode, l1, lower, upper):
+    """Where b + step ends if it may not pass its mode or a bound."""
+    end = b + step
+    if l1 > 0.0 and (end - mode) * (b - mode) < 0.0:
+        end = mode
+    return min(max(end, lower), upper)
+
+
+@part
 def intercept_only(y, weight, link, b, mode, l1, l2, lower, upper):
     """argmin_b p loss(b) + q loss(-b) + penalty(b), p and q the weights of either label: all else is zero."""
     positive = negative = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, part
-from lapwing.kernels.loss import argmin, penalty_at, violation
+from lapwing.kernels.loss import argmin, penalty_at, stop, violation
 
 
 def _dot(a, b, n):
@@ -129,13 +129,10 @@ def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, s
     first = 1.0
     for p in range(n):
         a = free[p]
-        stop = b[a] + rhs[p]
-        if l1[a] > 0.0 and (stop - mode[a]) * (b[a] - mode[a]) < 0.0:
-            stop = mode[a]
-        stop = min(max(stop, lower[a]), upper[a])
-        if stop != b[a] + rhs[p]:
-            first = min(first, (stop - b[a]) / rhs[p])
-        change[p] = stop - b[a]
+        end = stop(b[a], rhs[p], mode[a], l1[a], lower[a], upper[a])
+        if end != b[a] + rhs[p]:
+            first = min(first, (end - b[a]) / rhs[p])
+        change[p] = end - b[a]
     for attempt in range(2):
         for k in range(m):
             slope[k] = 0.0
@@ -154,9 +151,9 @@ def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, s
         if fall < 0.0:
             for p in range(n):
                 a = free[p]
-                stop = b[a] + (change[p] if attempt == 0 else first * rhs[p])
+                end = b[a] + (change[p] if attempt == 0 else first * rhs[p])
                 # Rounding must not leave a hair of what was meant to vanish.
-                b[a] = mode[a] if abs(stop - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else stop
+                b[a] = mode[a] if abs(end - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else end
             for k in range(m):
                 G[k] += slope[k]
             break

@@ -1,4 +1,5 @@
-"""The inner problem of the Newton solver where its matrix would be too large: H by what it is made of.
+"""A large penalised quadratic, solved without its matrix: the inner problem of the Newton solver where the working set
+is wide, and Selected Ridge's with the full Hessian.
 
 min_b  g·(b-β) + (b-β)ᵀH(b-β)/2 + Σ_a [ l1_a|b_a-m_a| + l2_a(b_a-m_a)²/2 ],   lower ≤ b ≤ upper
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, part
-from lapwing.kernels.loss import argmin, penalty_at, violation
+from lapwing.kernels.loss import argmin, penalty_at, stop, violation
 
 SWEEPS = 10  # of coordinate descent between steps on the free coordinates
 TURNS = 40  # of such a step at most, most with more coordinates held than the last
@@ -156,15 +157,6 @@ def _times(lists, curvature, cut, o, rest, total, p, out):
 
 
 @part
-def _stop(b, step, mode, l1, lower, upper):
-    """Where b + step ends if it may not pass its mode or a bound."""
-    stop = b + step
-    if l1 > 0.0 and (stop - mode) * (b - mode) < 0.0:
-        stop = mode
-    return min(max(stop, lower), upper)
-
-
-@part
 def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, held, rhs, enough, most, step):
     """Conjugate gradients, preconditioned by the diagonal, for (H + l2) step = rhs over the columns not `held`.
 
@@ -197,7 +189,7 @@ def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, h
             return turn
         if turn % LOOK == LOOK - 1:
             for a in range(m):
-                if held[a] == 0 and _stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a]) != b[a] + step[a]:
+                if held[a] == 0 and stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a]) != b[a] + step[a]:
                     return turn
         for a in range(m):
             if held[a] == 0:
@@ -238,11 +230,11 @@ def _free(lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, g
             if turn == 0:
                 full[a] = step[a]
             if held[a] == 0:
-                stop = _stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a])
-                if stop != b[a] + step[a]:
+                end = stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a])
+                if end != b[a] + step[a]:
                     if turn == 0:
-                        first = min(first, (stop - b[a]) / step[a])
-                    step[a] = stop - b[a]
+                        first = min(first, (end - b[a]) / step[a])
+                    step[a] = end - b[a]
                     held[a] = 1
                     passed = True
         if not passed:
@@ -308,8 +300,8 @@ def solve(lists, curvature, cut, o, Z, g, b, mode, l1, l2, lower, upper, tol):
         )
         for a in range(m):
             if step[a] != 0.0:
-                stop = b[a] + step[a]
+                end = b[a] + step[a]
                 # Rounding must not leave a hair of what was meant to vanish.
-                stop = mode[a] if abs(stop - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else stop
-                common, weighted = _move(Z, o, a, stop - b[a], r, common, weighted)
-                b[a] = stop
+                end = mode[a] if abs(end - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else end
+                common, weighted = _move(Z, o, a, end - b[a], r, common, weighted)
+                b[a] = end
