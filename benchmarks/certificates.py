@@ -26,6 +26,7 @@ from lapwing.kernels import clg
 from lapwing.model.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.selection.variance import default_grid
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 
 
 def recomputed(
@@ -54,7 +55,7 @@ def recomputed(
 
 def check(data: ModApte, prior: Prior, every: int, tol: float) -> None:
     laplace = isinstance(prior, Laplace)
-    problem, rows = newton.Problem(data.X), range(0, len(data.names), every)
+    problem, rows = Problem(data.X), range(0, len(data.names), every)
     X = sp.csr_matrix(sp.hstack([data.X, np.ones((data.X.shape[0], 1))]))
     start, fits, worst_gap, worst_miss = time.perf_counter(), 0, 0.0, 0.0
     for variance in (norm_variance(data.X), *default_grid(prior)):
@@ -83,7 +84,7 @@ def check(data: ModApte, prior: Prior, every: int, tol: float) -> None:
 
 
 def against_clg(data: ModApte, prior: Prior, tol: float, variance: float) -> None:
-    problem = newton.Problem(data.X)
+    problem = Problem(data.X)
     largest = np.argsort(-(data.Y > 0).sum(axis=1))[:10]
     ones = np.ones(data.X.shape[0])
     arrays = problem.merge(prior.compile(variance, data.X.shape[1]))

@@ -47,6 +47,7 @@ from lapwing.model.objective import certify
 from lapwing.model.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.selection.variance import CrossValidation, choose_variance, deal_folds, default_grid
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 from lapwing.text import TextSettings, design
 from lapwing.training.targets import targets
 
@@ -74,13 +75,14 @@ import scipy.sparse as sp
 from lapwing.model.priors import Laplace, norm_variance
 from lapwing.selection.variance import CrossValidation, choose_variance
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 
 def peak():  # of this program; what getrusage tells began with the process it came from
     return int(re.search(r"VmHWM:\\s*([0-9]+)", Path("/proc/self/status").read_text()).group(1)) / 1e3
 
 X, Y = sp.load_npz(f"{sys.argv[1]}/X.npz"), np.load(f"{sys.argv[1]}/Y.npy")
 print(peak())
-problem, start, ones = newton.Problem(X), norm_variance(X), np.ones(X.shape[0])
+problem, start, ones = Problem(X), norm_variance(X), np.ones(X.shape[0])
 for k, y in enumerate(Y):
     seed = np.random.SeedSequence(k)
     v = choose_variance(problem, y, ones, Laplace(), CrossValidation(), method="cv", start=start, seed=seed).chosen
@@ -113,7 +115,7 @@ def liblinear(X: sp.csr_matrix, y: np.ndarray, prior: Prior, variance: float, to
     return np.append(model.coef_[0], model.intercept_)
 
 
-def ours(problem: newton.Problem, y: np.ndarray, prior: Prior, variance: float, tol: float = 1e-4) -> np.ndarray:
+def ours(problem: Problem, y: np.ndarray, prior: Prior, variance: float, tol: float = 1e-4) -> np.ndarray:
     arrays = prior.compile(variance, len(problem.group))
     found = newton.fit(problem, y, np.ones(len(y)), arrays, variance=variance, tol=tol)
     if not found.converged:
@@ -142,9 +144,7 @@ def peer_tolerance(data: ModApte, rows: range, prior: Prior, variance: float, be
     return 1e-7
 
 
-def all_of_them(
-    data: ModApte, problem: newton.Problem, prior: Prior, variance: float
-) -> tuple[float, list[np.ndarray]]:
+def all_of_them(data: ModApte, problem: Problem, prior: Prior, variance: float) -> tuple[float, list[np.ndarray]]:
     """Seconds for every category, and their weights; Gaussian ones go through the matrix together."""
     if isinstance(prior, Laplace):
         seconds, found = zip(*(timed(ours, problem, y, prior, variance) for y in data.Y), strict=True)
@@ -160,7 +160,7 @@ def all_of_them(
 
 def single(data: ModApte, prior: Prior, every: int, limit: float) -> None:
     variance = norm_variance(data.X)
-    problem = newton.Problem(data.X)
+    problem = Problem(data.X)
     count = len(data.names)
     all_of_them(data, problem, prior, variance)  # compile
     runs = [all_of_them(data, problem, prior, variance) for _ in range(3)]
@@ -257,7 +257,7 @@ class CrossValidated:
     def __init__(self, data: ModApte) -> None:
         self.data, self.prior, self.plan = data, Laplace(), CrossValidation()
         self.grid = default_grid(self.prior)
-        self.problem, self.start = newton.Problem(data.X), norm_variance(data.X)
+        self.problem, self.start = Problem(data.X), norm_variance(data.X)
         self.seeds = np.random.SeedSequence(0).spawn(len(data.names))
 
     def inside(self, k: int) -> list[np.ndarray]:
@@ -363,7 +363,7 @@ def cross_validation(data: ModApte, every: int, limit: float) -> None:
 
 
 def threads(data: ModApte) -> None:
-    problem, variance = newton.Problem(data.X), norm_variance(data.X)
+    problem, variance = Problem(data.X), norm_variance(data.X)
     ours(problem, data.Y[0], Laplace(), variance)
     spent = {}
     for jobs in (1, 2, 1, 2, 1, 2):
@@ -398,7 +398,7 @@ def growth(data: ModApte, every: int) -> None:
         n = data.X.shape[0]
         picked = np.arange(n) if factor == 1 else rng.integers(0, n, size=factor * n)
         X = data.X[picked]
-        problem, variance = newton.Problem(X), norm_variance(X)
+        problem, variance = Problem(X), norm_variance(X)
         ours(problem, data.Y[rows[0]][picked], Laplace(), variance)
         runs = [sum(timed(ours, problem, data.Y[k][picked], Laplace(), variance)[0] for k in rows) for _ in range(3)]
         seconds = float(np.median(runs))

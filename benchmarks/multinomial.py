@@ -37,6 +37,7 @@ from lapwing.model.objective import PriorArrays, certify
 from lapwing.model.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.solvers import multinomial, newton
+from lapwing.solvers.problem import Problem
 from lapwing.text import TextSettings, design
 
 SOLVERS: dict[str, tuple[Prior, str, int]] = {"lasso": (Laplace(), "saga", 1), "ridge": (Gaussian(), "lbfgs", 10)}
@@ -56,7 +57,7 @@ class Newsgroups:
         self.y, self.new_y = (
             np.array([self.classes.index(labels[0]) for labels in part.labels]) for part in (train, test)
         )
-        self.problem = newton.Problem(self.X)
+        self.problem = Problem(self.X)
         self.weight = np.ones(len(self.y))
 
     def prior(self, prior: Prior, variance: float) -> PriorArrays:
@@ -75,7 +76,7 @@ def ours(data: Newsgroups, prior: PriorArrays, tol: float, rounds: int = 500) ->
 
 
 def one_vs_rest(
-    problem: newton.Problem, y: np.ndarray, classes: int, row: PriorArrays, variance: float, tol: float
+    problem: Problem, y: np.ndarray, classes: int, row: PriorArrays, variance: float, tol: float
 ) -> np.ndarray:
     weight = np.ones(len(y))
     signs = (np.where(y == k, 1.0, -1.0) for k in range(classes))
@@ -133,7 +134,7 @@ def against(data: Newsgroups, name: str, limit: float) -> None:
 def accuracy(data: Newsgroups) -> None:
     norm, classes = norm_variance(data.X), len(data.classes)
 
-    def both(problem: newton.Problem, y: np.ndarray, variance: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    def both(problem: Problem, y: np.ndarray, variance: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
         joint = multinomial.fit(problem, y, np.ones(len(y)), data.prior(Laplace(), variance), tol=tol).weights
         row = Laplace().compile(variance, data.X.shape[1])
         return joint, one_vs_rest(problem, y, classes, row, variance, tol)
@@ -151,7 +152,7 @@ def accuracy(data: Newsgroups) -> None:
     for k in range(classes):
         members = rng.permutation(np.flatnonzero(data.y == k))
         out[members[: len(members) // 5]] = True
-    problem, y, held, held_y = newton.Problem(data.X[~out]), data.y[~out], data.X[out], data.y[out]
+    problem, y, held, held_y = Problem(data.X[~out]), data.y[~out], data.X[out], data.y[out]
     likelihood = np.empty((len(FACTORS), classes + 1))  # of the joint model, and of every class's own
     for at, factor in enumerate(FACTORS):
         joint, apart = (held @ w[:, :-1].T + w[:, -1] for w in both(problem, y, factor * norm, 1e-2))

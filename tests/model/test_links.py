@@ -17,6 +17,7 @@ from lapwing.model.links import LINKS, as_link
 from lapwing.model.objective import certify
 from lapwing.model.priors import PRIORS, Prior
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 
 pytestmark = pytest.mark.usefixtures("size")
 FAR = np.concatenate([-np.logspace(8, -3, 400), [0.0], np.logspace(-3, 8, 400)])
@@ -112,7 +113,7 @@ def test_probit_optimum_by_its_conditions_in_plain_numpy(prior: Prior, variance:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.4), np.where(rng.random(60) < 0.4, 1.0, -1.0)
     arrays = prior.compile(variance, 12)
-    problem = newton.Problem(sp.csr_matrix(X))
+    problem = Problem(sp.csr_matrix(X))
     found = newton.fit(problem, y, np.ones(60), arrays, variance=variance, tol=1e-12, link="probit")
     Z, beta = np.column_stack([X, np.ones(60)]), found.weights
     for j in range(13):
@@ -134,6 +135,6 @@ def test_huge_scores_are_certified() -> None:
     proof = certify(X, y, arrays, np.array([1.0, 0.0]), link="probit")
     assert proof.objective == pytest.approx(0.5e16, rel=1e-6)
     assert np.isfinite([proof.gap, proof.kkt, proof.dual_objective]).all()
-    found = newton.fit(newton.Problem(sp.csr_matrix(X)), y, np.ones(4), arrays, variance=1.0, link="probit")
+    found = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(4), arrays, variance=1.0, link="probit")
     assert found.converged
     assert certify(X, y, arrays, found.weights, found.dual, link="probit").relative_gap <= 1.1e-4

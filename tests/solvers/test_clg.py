@@ -20,6 +20,7 @@ from lapwing.model.objective import PriorArrays, certify, log_prior_constant
 from lapwing.model.result import FitResult
 from lapwing.priors import norm_variance
 from lapwing.solvers import clg, newton
+from lapwing.solvers.problem import Problem, identical_columns
 from lapwing.text import TextSettings, design
 
 INF = np.inf
@@ -36,11 +37,11 @@ class Case:
         return f"X={self.X.toarray().tolist()}\ny={self.y.tolist()}\nc={self.c.tolist()}\n{self.prior}"
 
     def fit(self, tol: float = 1e-10, max_iter: int = 100_000, start: np.ndarray | None = None) -> FitResult:
-        problem = newton.Problem(self.X)
+        problem = Problem(self.X)
         return clg.fit(problem, self.y, self.c, self.prior, variance=1.0, tol=tol, max_iter=max_iter, start=start)
 
     def newton(self) -> FitResult:
-        return newton.fit(newton.Problem(self.X), self.y, self.c, self.prior, variance=1.0, tol=1e-9)
+        return newton.fit(Problem(self.X), self.y, self.c, self.prior, variance=1.0, tol=1e-9)
 
     def cycles(self, max_iter: int, tol: float = 0.0) -> tuple[np.ndarray, tuple[float, int, bool, np.ndarray]]:
         """β, and what the kernel returns, on the columns as they are."""
@@ -92,7 +93,7 @@ def cases(draw: st.DrawFn) -> Case:
     y = array(st.sampled_from([-1.0, 1.0]), n)
     c = array(st.sampled_from([0.0, 0.5, 1.0, 2.0]), n)
     c[0] = 1.0  # a fit has at least one document
-    group = newton.identical_columns(sp.csc_matrix(X))
+    group = identical_columns(sp.csc_matrix(X))
     first = np.append(np.unique(group, return_index=True)[1][group], d)  # features that are alike share a prior
     return Case(X, y, c, PriorArrays(*(part[first] for part in (mode, l1, l2, lower, upper))))
 
@@ -130,7 +131,7 @@ def test_the_bound_for_the_probit_link(r: float, delta: float, t: float) -> None
 @pytest.mark.parametrize("seed", range(4))
 def test_probit_falls_in_every_cycle_to_the_optimum_of_newton(seed: int, kind: str) -> None:
     case = random_case(seed, KINDS[kind].compile(2.0, 7))
-    problem = newton.Problem(case.X)
+    problem = Problem(case.X)
     found = clg.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, max_iter=50_000, link="probit")
     best = newton.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, link="probit")
     assert found.objective == pytest.approx(best.objective, rel=1e-8)
@@ -321,7 +322,7 @@ def test_margins_beyond_the_exponential() -> None:
 
 def test_standardized_features_are_refused() -> None:
     case = random_case(8, same(7, l1=0.3))
-    problem = newton.Problem(case.X, np.ones(len(case.y)))
+    problem = Problem(case.X, np.ones(len(case.y)))
     with pytest.raises(SettingsError, match="cannot standardize"):
         clg.fit(problem, case.y, case.c, case.prior, variance=1.0)
 
@@ -339,24 +340,24 @@ def test_the_log_posterior_of_bbr(prior: priors.Prior, variance: float, log_post
     X = sp.csr_matrix(train.documents)
     y = np.array([float(labels[0]) for labels in train.labels])
     arrays = prior.compile(variance, X.shape[1])
-    found = clg.fit(newton.Problem(X), y, np.ones(len(y)), arrays, variance=variance, tol=1e-8)
+    found = clg.fit(Problem(X), y, np.ones(len(y)), arrays, variance=variance, tol=1e-8)
     assert found.converged
     assert -found.objective + log_prior_constant(arrays) == pytest.approx(log_posterior, rel=1e-6)
 
 
 @pytest.fixture(scope="module")
-def modapte(real: Callable[[str], Path]) -> tuple[newton.Problem, float, int, list[tuple[str, ...]]]:
+def modapte(real: Callable[[str], Path]) -> tuple[Problem, float, int, list[tuple[str, ...]]]:
     """The training part, its norm-based variance, its number of features, its labels."""
     train = corpus.read(real("reuters21578.tar.xz")).part("train")
     X = design(train.documents, TextSettings()).matrix
-    return newton.Problem(X), norm_variance(X), X.shape[1], list(train.labels)
+    return Problem(X), norm_variance(X), X.shape[1], list(train.labels)
 
 
 @pytest.mark.parametrize(
     ("kind", "category"), [("laplace", "corn"), ("laplace", "wheat"), ("laplace", "ship"), ("gaussian", "ship")]
 )
 def test_categories_of_reuters(
-    modapte: tuple[newton.Problem, float, int, list[tuple[str, ...]]], kind: str, category: str
+    modapte: tuple[Problem, float, int, list[tuple[str, ...]]], kind: str, category: str
 ) -> None:
     problem, variance, d, labels = modapte
     y = np.array([1.0 if category in row else -1.0 for row in labels])

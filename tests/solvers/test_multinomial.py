@@ -15,7 +15,7 @@ from lapwing.model.objective import PriorArrays, certify
 from lapwing.model.priors import Gaussian, Laplace, Prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import multinomial
-from lapwing.solvers.newton import Problem
+from lapwing.solvers.problem import Problem
 
 TOL = 1e-8
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]

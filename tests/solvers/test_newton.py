@@ -14,6 +14,7 @@ from lapwing.model.objective import PriorArrays, certify
 from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 
 pytestmark = pytest.mark.usefixtures("size")
 both_links = pytest.mark.parametrize("link", LINKS)
@@ -32,7 +33,7 @@ def random_problem(seed: int, n: int = 40, d: int = 25) -> tuple[sp.csr_matrix, 
 def fit(
     X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, tol: float = 1e-9, link: str = "logit"
 ) -> FitResult:
-    return newton.fit(newton.Problem(sp.csr_matrix(X)), y, c, prior, variance=1.0, tol=tol, link=link)
+    return newton.fit(Problem(sp.csr_matrix(X)), y, c, prior, variance=1.0, tol=tol, link=link)
 
 
 def assert_certified(
@@ -82,7 +83,7 @@ def test_modes_and_bounds(link: str, seed: int) -> None:
     lower = np.where(rng.random(size) < 0.3, mode, -np.inf)
     upper = np.where((rng.random(size) < 0.3) & np.isinf(lower), mode, np.inf)
     prior = PriorArrays(mode, rng.uniform(0.1, 2, size), rng.choice([0.0, 0.5], size), lower, upper)
-    found = newton.fit(newton.Problem(X, merge=False), y, c, prior, variance=1.0, tol=1e-9, link=link)
+    found = newton.fit(Problem(X, merge=False), y, c, prior, variance=1.0, tol=1e-9, link=link)
     assert np.all(found.weights >= lower)
     assert np.all(found.weights <= upper)
     assert_certified(X, y, c, prior, found, 1e-9, link)
@@ -139,7 +140,7 @@ def test_a_strong_enough_prior_leaves_the_intercept_only(seed: int) -> None:
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 def test_warm_and_cold_starts_agree_along_a_coarse_grid(prior: Prior) -> None:
     X, y, c = random_problem(11, n=120, d=80)
-    problem, start = newton.Problem(X), None
+    problem, start = Problem(X), None
     for variance in 10.0 ** np.arange(-4, 7, 1.0):
         arrays = prior.compile(variance, X.shape[1])
         cold = newton.fit(problem, y, c, arrays, variance=variance, tol=1e-9)
@@ -155,7 +156,7 @@ def test_warm_and_cold_starts_agree_along_a_coarse_grid(prior: Prior) -> None:
 @given(seed=st.integers(0, 10**6), before=st.floats(-4, 5), log_variance=st.floats(-4, 5))
 def test_warm_and_cold_starts_agree(prior: Prior, seed: int, before: float, log_variance: float) -> None:
     X, y, c = random_problem(seed)
-    problem, (first, then) = newton.Problem(X), (prior.compile(10.0**v, X.shape[1]) for v in (before, log_variance))
+    problem, (first, then) = Problem(X), (prior.compile(10.0**v, X.shape[1]) for v in (before, log_variance))
     start = newton.fit(problem, y, c, first, variance=1.0, tol=1e-4).weights
     cold, warm = (newton.fit(problem, y, c, then, variance=1.0, tol=1e-9, start=s) for s in (None, start))
     assert_certified(X, y, c, then, warm, 1e-9)
@@ -221,7 +222,7 @@ def test_categories_fitted_together_are_those_fitted_alone(standardize: bool, li
     draw = np.random.default_rng(1)
     Y = np.where(draw.random((11, 80)) < draw.uniform(0.02, 0.6, (11, 1)), 1.0, -1.0)
     weights = draw.choice([0.0, 0.5, 1.0, 2.0], size=(11, 80))
-    problem = newton.Problem(X, np.ones(80) if standardize else None)
+    problem = Problem(X, np.ones(80) if standardize else None)
     variances = draw.choice([0.01, 1.0, 1e4], size=11).tolist()
     given_priors = [Gaussian().compile(v, 40) for v in variances]
     together = newton.fit_many(problem, Y, weights, given_priors, variances=variances, tol=1e-8, link=link)
@@ -263,7 +264,7 @@ def test_a_wide_working_set_needs_no_matrix(standardize: bool, monkeypatch: pyte
     X = sp.csr_matrix((np.ones(words.size), (np.repeat(np.arange(1500), 40), words.ravel())), shape=(1500, 3000))
     c = np.ones(1500)
     y = np.where(X @ rng.normal(size=3000) + 6.0 * rng.normal(size=1500) > 0, 1.0, -1.0)
-    problem = newton.Problem(X, c if standardize else None)
+    problem = Problem(X, c if standardize else None)
     arrays = Laplace().compile(1e4, 3000)
     objectives = []
     for dense in (200, 10**6):
@@ -286,6 +287,6 @@ def test_a_start_at_features_of_documents_that_weigh_nothing() -> None:
     for prior in PRIORS:
         arrays = prior.compile(10.0, X.shape[1])
         start = np.clip(np.ones(X.shape[1] + 1), arrays.lower, arrays.upper)
-        found = newton.fit(newton.Problem(X), y, c, arrays, variance=10.0, tol=1e-9, start=start)
+        found = newton.fit(Problem(X), y, c, arrays, variance=10.0, tol=1e-9, start=start)
         assert_certified(X, y, c, arrays, found, 1e-9)
         assert np.abs(found.weights[-6:-1]).max() <= 1e-5

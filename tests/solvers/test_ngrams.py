@@ -16,6 +16,7 @@ from lapwing.model.objective import certify
 from lapwing.model.priors import Laplace
 from lapwing.solvers import newton
 from lapwing.solvers.ngrams import CHANGE, ascend, exact, greedy, search
+from lapwing.solvers.problem import Problem
 from lapwing.text import TextSettings
 from lapwing.text.ngrams import NgramSpace, ngram_space
 
@@ -118,7 +119,7 @@ def test_exact_is_the_optimum_over_every_ngram(
     variance = 10.0**log_variance
     found = exact(case.space, case.y, case.weight, variance=variance, intercept_variance=intercept_variance, tol=1e-10)
     prior = Laplace().compile(variance, case.matrix.shape[1], intercept_variance)
-    explicit = newton.fit(newton.Problem(case.matrix), case.y, case.weight, prior, variance=variance, tol=1e-10)
+    explicit = newton.fit(Problem(case.matrix), case.y, case.weight, prior, variance=variance, tol=1e-10)
     assert found.result.converged
     assert found.result.objective == pytest.approx(explicit.objective, rel=1e-8)
     # The same weights and the same dual point prove it on the matrix of all n-grams.
@@ -140,7 +141,7 @@ def test_a_free_intercept_is_certified_by_its_violations(case: Case, log_varianc
     variance = 10.0**log_variance
     found = exact(case.space, case.y, case.weight, variance=variance, intercept_variance=np.inf, tol=1e-9)
     prior = Laplace().compile(variance, case.matrix.shape[1], np.inf)
-    explicit = newton.fit(newton.Problem(case.matrix), case.y, case.weight, prior, variance=variance, tol=1e-9)
+    explicit = newton.fit(Problem(case.matrix), case.y, case.weight, prior, variance=variance, tol=1e-9)
     assert np.isnan(found.result.gap)
     assert found.result.converged
     assert found.result.objective == pytest.approx(explicit.objective, rel=1e-7)

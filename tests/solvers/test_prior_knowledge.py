@@ -16,6 +16,7 @@ from lapwing.model.priors import Columns
 from lapwing.model.result import FitResult
 from lapwing.priors import INTERCEPT, ElasticNet, Gaussian, Laplace, Prior, PriorTable
 from lapwing.solvers import clg, newton
+from lapwing.solvers.problem import Problem
 
 pytestmark = pytest.mark.usefixtures("size")
 INF = np.inf
@@ -78,13 +79,11 @@ def problem(seed: int, shape: Prior, free: int = 0, n: int = 60, d: int = 12) ->
         table = table + PriorTable({m: {"mode": 0.7, "variance": "0.5x", "sign": "+"} for m in ("w3", "w4")}, shape)
     columns = Columns(names, sp.csr_matrix(X))
     arrays = table.bind(columns, "yes").compile(float(10.0 ** draw.uniform(-2, 2)), d)
-    made = newton.Problem(columns.matrix, kinds=table.kinds(columns))
+    made = Problem(columns.matrix, kinds=table.kinds(columns))
     return X, y, draw.choice([0.5, 1.0, 2.0], size=n), arrays, made
 
 
-def solved(
-    solver: Any, made: newton.Problem, y: np.ndarray, c: np.ndarray, arrays: PriorArrays, link: str
-) -> FitResult:
+def solved(solver: Any, made: Problem, y: np.ndarray, c: np.ndarray, arrays: PriorArrays, link: str) -> FitResult:
     options: dict[str, Any] = (
         {"tol": 1e-7 if arrays.flat.any() else 1e-10} if solver is newton else {"tol": 1e-9, "max_iter": 100_000}
     )
@@ -123,7 +122,7 @@ def test_from_fixed_to_free(shape: Prior, mode: float) -> None:
 
     def fit(rows: dict[str, Any]) -> np.ndarray:
         prior = PriorTable(rows, shape).bind(columns, 1).compile(1.0, 2)
-        return newton.fit(newton.Problem(columns.matrix, merge=False), y, c, prior, variance=1.0, tol=1e-12).weights
+        return newton.fit(Problem(columns.matrix, merge=False), y, c, prior, variance=1.0, tol=1e-12).weights
 
     before = np.inf
     for variance in (1e-2, 1e-4, 1e-8, 1e-16, 1e-40, 1e-310, 0.0):
@@ -153,9 +152,9 @@ def test_three_alike_with_a_mode_are_at_it_to_the_bit() -> None:
             np.array([lower] * 3 + [-INF] * 2), np.full(5, INF),
         )  # fmt: skip
         for solver in (newton, clg):
-            found = solver.fit(newton.Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6)
+            found = solver.fit(Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6)
             assert np.all(found.weights[:3] >= lower)
             if l1 > 1e3:
                 assert found.weights[:3].tolist() == [mode] * 3
-            again = solver.fit(newton.Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6, start=found.weights)
+            again = solver.fit(Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6, start=found.weights)
             assert np.all(again.weights[:3] >= lower)

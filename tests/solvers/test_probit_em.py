@@ -15,6 +15,7 @@ from lapwing.model.links import LINKS
 from lapwing.model.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import newton, probit_em
+from lapwing.solvers.problem import Problem
 
 both_links = pytest.mark.parametrize("link", LINKS)
 CONVEX = [Laplace(), Gaussian(), ElasticNet()]
@@ -30,7 +31,7 @@ def random_problem(seed: int, n: int | None = None, d: int | None = None) -> tup
 
 def fit(X: sp.csr_matrix, y: np.ndarray, prior: PriorArrays, c: np.ndarray | None = None, **options) -> FitResult:
     c = np.ones(len(y)) if c is None else c
-    return probit_em.fit(newton.Problem(sp.csr_matrix(X)), y, c, prior, variance=1.0, **options)
+    return probit_em.fit(Problem(sp.csr_matrix(X)), y, c, prior, variance=1.0, **options)
 
 
 def jeffreys(X: sp.csr_matrix, y: np.ndarray, **options) -> FitResult:
@@ -49,7 +50,7 @@ def test_the_objective_is_the_default_solvers(
     c = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 2.0], size=len(y))
     c[0] = 1.0
     arrays, trace = prior.compile(10.0**log_variance, X.shape[1]), []
-    best = newton.fit(newton.Problem(X), y, c, arrays, variance=1.0, tol=1e-9, link=link)
+    best = newton.fit(Problem(X), y, c, arrays, variance=1.0, tol=1e-9, link=link)
     found = fit(X, y, arrays, c, tol=1e-7, link=link, block=block, trace=trace)
     assert found.converged
     assert found.objective == pytest.approx(best.objective, rel=1e-6)
@@ -149,7 +150,7 @@ def test_jeffreys_is_stationary_and_a_local_minimum(link: str, seed: int, block:
 def test_under_jeffreys_the_posterior_of_those_alive_never_falls(link: str) -> None:
     """Between two deaths the objective, over the same coefficients, goes down only."""
     X, y = random_problem(8, n=60, d=30)
-    problem, c = newton.Problem(X), np.ones(60)
+    problem, c = Problem(X), np.ones(60)
     arrays, mask = Jeffreys().compile(1.0, 30), np.ones(31, dtype=bool)
     em = probit_em._EM(problem, y, c, problem.merge(arrays), mask, link, 1000, None)
     em.begin(None)
@@ -181,7 +182,7 @@ def test_coefficients_that_were_let_go_come_back() -> None:
     start = np.zeros(21)
     start[-1] = 0.5
     arrays = Laplace().compile(5.0, 20)
-    best = newton.fit(newton.Problem(X), y, np.ones(50), arrays, variance=5.0, tol=1e-10, link="probit")
+    best = newton.fit(Problem(X), y, np.ones(50), arrays, variance=5.0, tol=1e-10, link="probit")
     found = fit(X, y, arrays, start=start, link="probit", tol=1e-8)
     assert np.count_nonzero(best.weights) > 3
     assert found.objective == pytest.approx(best.objective, rel=1e-7)
@@ -194,7 +195,7 @@ def test_modes_and_standardised_columns_and_a_free_intercept(link: str) -> None:
     c = np.ones(70)
     prior = Laplace().compile(3.0, 15, np.inf)
     prior.mode[:] = rng.normal(size=16)
-    for problem in (newton.Problem(X, merge=False), newton.Problem(X, c, merge=False)):
+    for problem in (Problem(X, merge=False), Problem(X, c, merge=False)):
         best = newton.fit(problem, y, c, prior, variance=3.0, tol=1e-9, link=link)
         found = probit_em.fit(problem, y, c, prior, variance=3.0, tol=1e-7, link=link)
         assert found.converged

@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from lapwing.model.objective import PriorArrays, certify
 from lapwing.model.priors import Gaussian
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import Selected, select, universal_penalty
 
 
@@ -25,7 +26,7 @@ class Ridge:
     y: np.ndarray
     weight: np.ndarray
     prior: PriorArrays
-    problem: newton.Problem
+    problem: Problem
     star: np.ndarray
 
     @property
@@ -49,7 +50,7 @@ def ridge(
     y = np.where(X @ truth + 0.5 * draw.standard_normal(n) > 0, 1.0, -1.0)
     weight = draw.choice([0.0, 1.0, 2.5], n, p=[0.1, 0.7, 0.2])
     prior = Gaussian().compile(variance, X.shape[1], intercept_variance=3.0 * variance)
-    problem = newton.Problem(X, merge=merge)
+    problem = Problem(X, merge=merge)
     star = newton.fit(problem, y, weight, prior, variance=variance, tol=1e-10).weights
     return Ridge(X, y, weight, prior, problem, star)
 
@@ -167,8 +168,8 @@ def test_standardised_features_are_pruned_on_their_own_scale(hessian: str) -> No
     dense = made.X.toarray()
     mean = np.average(dense, axis=0, weights=made.weight)
     sd = np.sqrt(np.average((dense - mean) ** 2, axis=0, weights=made.weight))
-    by_hand = newton.Problem(sp.csr_matrix((dense - mean) / sd))
-    problem = newton.Problem(made.X, made.weight)
+    by_hand = Problem(sp.csr_matrix((dense - mean) / sd))
+    problem = Problem(made.X, made.weight)
     answers = []
     for one in (by_hand, problem):
         star = newton.fit(one, made.y, made.weight, made.prior, variance=2.0, tol=1e-12).weights

@@ -22,6 +22,7 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
     matrix  (n, d) training documents in the model's columns;  inside  (n,) which of them are in the category
     """
     from lapwing.solvers import newton
+    from lapwing.solvers.problem import Problem
 
     if model.link == "softmax":
         raise InputError("a path is of one category by itself, and this model fits all classes together")
@@ -33,7 +34,7 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
     prior, chosen = as_prior(name), float(model.fits.variance[row])
     variances = chosen * np.logspace(STRONGER, WEAKER, POINTS)
     y, weights = np.where(inside, 1.0, -1.0), np.ones(len(inside))
-    problem = newton.Problem(matrix)
+    problem = Problem(matrix)
     d = len(problem.group)
     found, beta = [], np.zeros(d + 1)
     for variance in variances.tolist():

@@ -23,7 +23,8 @@ from lapwing.model.links import as_link, log_sum_exp
 from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import Laplace, Prior, check_variance
 from lapwing.solvers import multinomial
-from lapwing.solvers.newton import Problem, is_smooth, minimise, minimise_many
+from lapwing.solvers.newton import is_smooth, minimise, minimise_many
+from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import prune
 
 BRACKET = 100.0  # factor in variance by which the search steps out

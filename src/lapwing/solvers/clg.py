@@ -12,7 +12,7 @@ from lapwing.errors import SettingsError
 from lapwing.model.links import as_link
 from lapwing.model.objective import PriorArrays, penalty
 from lapwing.model.result import FitResult
-from lapwing.solvers.newton import Problem
+from lapwing.solvers.problem import Problem
 
 
 def fit(

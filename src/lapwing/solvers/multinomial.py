@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing.model.objective import PriorArrays, penalty
 from lapwing.model.result import FitResult
-from lapwing.solvers.newton import Problem
+from lapwing.solvers.problem import Problem
 
 RELAX = 0.4  # factor by which a stronger prior is relaxed
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left

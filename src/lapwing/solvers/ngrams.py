@@ -19,7 +19,8 @@ import numpy as np
 from lapwing.model.links import as_link, log_loss, sigmoid
 from lapwing.model.priors import Laplace
 from lapwing.model.result import FitResult
-from lapwing.solvers.newton import Problem, minimise
+from lapwing.solvers.newton import minimise
+from lapwing.solvers.problem import Problem
 from lapwing.text.ngrams import NgramSpace
 
 SHARE = 0.3  # a search takes what exceeds this share of the largest derivative ...

@@ -35,7 +35,7 @@ from lapwing.errors import SettingsError
 from lapwing.model.links import as_link
 from lapwing.model.objective import PriorArrays, kkt_violation
 from lapwing.model.result import FitResult
-from lapwing.solvers.newton import Problem
+from lapwing.solvers.problem import Problem
 
 BLOCK = 1000  # coefficients updated together: a matrix of 8 MB
 KEPT_GRAMS = 50_000_000  # numbers: the matrices XᵀCX of all blocks are kept up to here, 400 MB

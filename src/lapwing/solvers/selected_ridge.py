@@ -12,7 +12,7 @@ import numpy as np
 
 from lapwing.model.links import as_link
 from lapwing.model.objective import PriorArrays
-from lapwing.solvers.newton import Problem
+from lapwing.solvers.problem import Problem
 
 HESSIANS = ("diagonal", "full")
 KKT = 1e-9  # violation of Eq. 4's optimality conditions at which hessian="full" stops

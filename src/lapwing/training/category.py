@@ -25,6 +25,7 @@ from lapwing.selection.variance import (
     default_grid,
 )
 from lapwing.solvers import clg, newton, probit_em
+from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import select, universal_penalty
 from lapwing.text import Design
 from lapwing.training.settings import ALPHAS, TrainSettings
@@ -131,7 +132,7 @@ class Categories:
             told, weights, settings.class_weight
         )
         self.seeds = np.random.SeedSequence(settings.random_state).spawn(len(told.fitted))
-        self.last: tuple[newton.Problem, float, PriorArrays] | None = None
+        self.last: tuple[Problem, float, PriorArrays] | None = None
         self.given = None
         if not isinstance(settings.variance, str):
             self.given = np.asarray(settings.variance, dtype=np.float64).ravel()
@@ -143,11 +144,11 @@ class Categories:
             self.given = np.broadcast_to(self.given, len(told.fitted))
 
     @cached_property
-    def problem(self) -> newton.Problem:
+    def problem(self) -> Problem:
         return self._problem(self.X, self.kinds)
 
-    def _problem(self, X: sp.csr_matrix, kinds: np.ndarray | None) -> newton.Problem:
-        return newton.Problem(X, self.weights if self.settings.standardize else None, kinds=kinds)
+    def _problem(self, X: sp.csr_matrix, kinds: np.ndarray | None) -> Problem:
+        return Problem(X, self.weights if self.settings.standardize else None, kinds=kinds)
 
     @cached_property
     def norm_variance(self) -> float:
@@ -253,7 +254,7 @@ class Categories:
             **more,
         )
 
-    def _part(self, features: np.ndarray | None) -> tuple[Columns, newton.Problem, float]:
+    def _part(self, features: np.ndarray | None) -> tuple[Columns, Problem, float]:
         """These columns, the problem over them, and the variance by their norms; None for all."""
         if features is None:
             return self.columns, self.problem, self.norm_variance
@@ -266,7 +267,7 @@ class Categories:
         return self.prior.bind(columns, self.told.classes[column], opposite)
 
     def _squeeze(
-        self, column: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray
+        self, column: int, problem: Problem, prior: Prior, y: np.ndarray, weight: np.ndarray
     ) -> tuple[Squeezed, np.ndarray]:
         """The weakest prior within the budget of features, and the columns it keeps."""
         k = self.settings.max_features or 0
@@ -278,7 +279,7 @@ class Categories:
     def pruning(self) -> bool:
         return self.settings.method == "selected-ridge"
 
-    def _alphas(self, problem: newton.Problem) -> list[float]:
+    def _alphas(self, problem: Problem) -> list[float]:
         """The penalties among which to choose; 0 where nothing is pruned."""
         if not self.pruning:
             return [0.0]
@@ -319,7 +320,7 @@ class Categories:
         return np.union1d(top_features(scores, self.settings.select_features), self.insisting)
 
     def _curve(
-        self, row: int, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
+        self, row: int, problem: Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float,
         alphas: list[float], features: np.ndarray | None, squeezed: Squeezed | None,
     ) -> VarianceCurve | None:  # fmt: skip
         """The variance and α that held-out documents prefer; None where none is to be chosen."""
@@ -343,19 +344,17 @@ class Categories:
         X, told, weights = self.apart
         return Validation(X if features is None else X[:, features], told.signs(self.told.fitted[row]), weights)
 
-    def _compile(self, prior: Prior, problem: newton.Problem, variance: float) -> PriorArrays:
+    def _compile(self, prior: Prior, problem: Problem, variance: float) -> PriorArrays:
         return prior.compile(variance, len(problem.group), self.settings.intercept_variance)
 
-    def _merged(self, prior: Prior, problem: newton.Problem, variance: float) -> PriorArrays:
+    def _merged(self, prior: Prior, problem: Problem, variance: float) -> PriorArrays:
         """The Gaussian prior of the columns; that of the last category is kept, as it is mostly that of the next."""
         last = self.last  # read once: other threads set it
         if last is None or last[0] is not problem or last[1] != variance:
             last = self.last = (problem, variance, problem.merge(self._compile(prior, problem, variance)))
         return last[2]
 
-    def _solve(
-        self, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float
-    ) -> FitResult:
+    def _solve(self, problem: Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
         settings = self.settings
         arrays = self._compile(prior, problem, variance)
         if isinstance(prior, Jeffreys):
@@ -367,7 +366,7 @@ class Categories:
         )  # fmt: skip
 
     def _solve_jeffreys(
-        self, problem: newton.Problem, y: np.ndarray, weight: np.ndarray, jeffreys: Jeffreys, arrays: PriorArrays
+        self, problem: Problem, y: np.ndarray, weight: np.ndarray, jeffreys: Jeffreys, arrays: PriorArrays
     ) -> FitResult:
         settings, d = self.settings, len(problem.group)
         start = None
@@ -380,7 +379,7 @@ class Categories:
         )  # fmt: skip
 
     def _prune(
-        self, problem: newton.Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
+        self, problem: Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, result: FitResult, alpha: float
     ) -> tuple[FitResult, float]:
         """The fit, pruned where that is asked for, and the objective at the pruned weights, else NaN."""
         if not self.pruning:

@@ -12,7 +12,8 @@ from lapwing.model.objective import PriorArrays
 from lapwing.model.prior_table import INTERCEPT
 from lapwing.model.priors import Prior
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
-from lapwing.solvers import multinomial, newton
+from lapwing.solvers import multinomial
+from lapwing.solvers.problem import Problem
 from lapwing.training.category import Categories, CategoryFit
 
 
@@ -121,13 +122,13 @@ class Polytomous(Categories):
             closed[classes.index(reference)] = True
         return closed
 
-    def _joint_problem(self, prior: JointPrior) -> newton.Problem:
+    def _joint_problem(self, prior: JointPrior) -> Problem:
         if self.settings.select_features is None:
             return self.problem
         # Of identical columns some may have been selected and some not.
-        return newton.Problem(self.X, self.weights if self.settings.standardize else None, merge=False)
+        return Problem(self.X, self.weights if self.settings.standardize else None, merge=False)
 
-    def _joint_curve(self, problem: newton.Problem, prior: JointPrior, start: np.ndarray) -> VarianceCurve | None:
+    def _joint_curve(self, problem: Problem, prior: JointPrior, start: np.ndarray) -> VarianceCurve | None:
         """One variance for all classes, by the held-out log-likelihood of the whole model."""
         settings, method = self.settings, str(self.settings.variance)
         if method not in ("cv", "auto"):

@@ -20,6 +20,7 @@ from lapwing.model.objective import PriorArrays
 from lapwing.model.priors import as_prior
 from lapwing.model.result import FitResult
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import prune, universal_penalty
 from lapwing.training import Progress, TrainSettings, train
 
@@ -94,7 +95,7 @@ class _CrossValidation:
 
     def __init__(self, collection: Collection, n_jobs: int | None, seed: int, progress: Progress | None) -> None:
         self.collection, self.n_jobs, self.progress = collection, n_jobs, progress
-        self.problem = newton.Problem(collection.X)
+        self.problem = Problem(collection.X)
         self.fold = np.random.default_rng(seed).permutation(collection.X.shape[0]) % FOLDS
         self.values: dict[str, dict[float, float]] = {method.name: {} for method in METHODS}
 

@@ -20,6 +20,7 @@ from lapwing.model.priors import Gaussian, Jeffreys, Laplace
 from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.solvers import newton, probit_em
+from lapwing.solvers.problem import Problem
 from lapwing.text import TextSettings
 from lapwing.training import Progress, TrainSettings, make_design
 
@@ -227,7 +228,7 @@ class _Selected:
         self.y = collection.labels[row]
         chosen = top_features(SCORES["pearson"](train, self.y), size)
         self.train, self.test = train[:, chosen].tocsr(), test[:, chosen].tocsr()
-        self.problem = newton.Problem(self.train)
+        self.problem = Problem(self.train)
         self.c = np.ones(len(self.y))
 
     @property

@@ -11,6 +11,7 @@ from lapwing.experiments.glm07.run import RunResult
 from lapwing.model.priors import as_prior
 from lapwing.selection import chi_square, top_features
 from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 
 EIGHT = 8
 SIX = 6  # of the eight are in the model where Figure 3 has its dotted line
@@ -44,7 +45,7 @@ def paths(collection: Collection, lasso: RunResult) -> Paths:
     rank = np.where(importance > 0, 1.0 + importance, scores / (1.0 + scores.max()))
     features = top_features(rank, EIGHT)
     # Alike columns are not merged: each has a line of its own.
-    problem = newton.Problem(collection.train_columns[:, features].tocsr(), merge=False)
+    problem = Problem(collection.train_columns[:, features].tocsr(), merge=False)
     gaussian, laplace = (_path(problem, y, collection.weights, prior) for prior in ("gaussian", "laplace"))
     in_model = np.count_nonzero(laplace, axis=1)
     marked = VARIANCES[int(np.argmin(np.abs(in_model - SIX)))]
@@ -52,7 +53,7 @@ def paths(collection: Collection, lasso: RunResult) -> Paths:
     return Paths(names[row], shown, VARIANCES, gaussian, laplace, float(marked))
 
 
-def _path(problem: newton.Problem, y: np.ndarray, weights: np.ndarray, prior: str) -> np.ndarray:
+def _path(problem: Problem, y: np.ndarray, weights: np.ndarray, prior: str) -> np.ndarray:
     d = len(problem.group)
     found, beta = [], np.zeros(d + 1)
     for variance in VARIANCES:

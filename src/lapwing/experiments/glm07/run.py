@@ -29,6 +29,7 @@ from lapwing.model.priors import as_prior, norm_variance
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.variance import CrossValidation, choose_variance
 from lapwing.solvers import clg, newton
+from lapwing.solvers.problem import Problem
 from lapwing.training import Progress
 
 log = logging.getLogger(__name__)
@@ -96,13 +97,13 @@ class _Fitter:
 
     def __init__(self, train: sp.csr_matrix, test: sp.csr_matrix, weights: np.ndarray) -> None:
         self.train, self.test, self.weights = train, test, weights
-        self.problem = newton.Problem(train)
+        self.problem = Problem(train)
         self.norm = norm_variance(train, weights)
 
     @cached_property
-    def as_given(self) -> newton.Problem:
+    def as_given(self) -> Problem:
         """The same with a column for every feature: CLG is to see what BBR saw."""
-        return newton.Problem(self.train, merge=False)
+        return Problem(self.train, merge=False)
 
     def fit(self, run: Run, y: np.ndarray, truth: np.ndarray, seed: np.random.SeedSequence) -> Result:
         if not np.any(y > 0):

@@ -18,7 +18,7 @@ from lapwing.model.priors import Gaussian, Laplace, norm_variance
 from lapwing.model.result import FitResult
 from lapwing.selection.variance import CrossValidation, choose_variance
 from lapwing.solvers import clg, newton
-from lapwing.solvers.newton import Problem
+from lapwing.solvers.problem import Problem
 from lapwing.training import Progress
 
 ZEROS = 0.4  # share of the coefficients that are 0
