@@ -54,9 +54,9 @@ from sklearn.multiclass import OneVsRestClassifier
 import lapwing
 from lapwing.corpus import Corpus
 from lapwing.evaluate import evaluate
-from lapwing.model import save
-from lapwing.model.objective import certify
-from lapwing.model.priors import as_prior, norm_variance
+from lapwing.formats import save
+from lapwing.stats.objective import certify
+from lapwing.stats.priors import as_prior, norm_variance
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, make_design, train
 from lapwing.training.targets import targets

@@ -23,10 +23,10 @@ import scipy.sparse as sp
 from engine import ModApte
 
 from lapwing.kernels import clg
-from lapwing.model.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.selection.variance import default_grid
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
 
 
 def recomputed(

@@ -43,11 +43,11 @@ from sklearn.linear_model import LogisticRegression
 
 import lapwing.corpus
 from lapwing.engine import run_all
-from lapwing.model.objective import certify
-from lapwing.model.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.selection.variance import CrossValidation, choose_variance, deal_folds, default_grid
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.objective import certify
+from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.text import TextSettings, design
 from lapwing.training.targets import targets
 
@@ -72,7 +72,7 @@ import re, sys
 from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
-from lapwing.model.priors import Laplace, norm_variance
+from lapwing.stats.priors import Laplace, norm_variance
 from lapwing.selection.variance import CrossValidation, choose_variance
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem

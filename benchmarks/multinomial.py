@@ -33,11 +33,11 @@ from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 import lapwing.corpus
-from lapwing.model.objective import PriorArrays, certify
-from lapwing.model.priors import Gaussian, Laplace, Prior, norm_variance
-from lapwing.model.result import FitResult
 from lapwing.solvers import multinomial, newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.objective import PriorArrays, certify
+from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
+from lapwing.stats.result import FitResult
 from lapwing.text import TextSettings, design
 
 SOLVERS: dict[str, tuple[Prior, str, int]] = {"lasso": (Laplace(), "saga", 1), "ridge": (Gaussian(), "lbfgs", 10)}

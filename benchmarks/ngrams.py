@@ -29,8 +29,8 @@ from lapwing import NgramClassifier
 from lapwing.corpus import read
 from lapwing.evaluate import Tables, auc
 from lapwing.experiments.ibw08.explicit import l1_weights, write_out
-from lapwing.model.objective import certify
-from lapwing.model.priors import Laplace
+from lapwing.stats.objective import certify
+from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
 
 SEQL_SECONDS, SEQL_STEPS = 92.0, 671

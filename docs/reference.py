@@ -24,7 +24,7 @@ MODULES = {
     "lapwing.errors": "LapwingError InputError CorpusError ModelFileError PriorError SettingsError MissingExtraError "
     "ConvergenceWarning",
 }
-BEHIND = {"lapwing.model": "LinearModel Explanation Certificate", "lapwing.text": "TextSettings",
+BEHIND = {"lapwing.model": "LinearModel Explanation", "lapwing.stats": "Certificate", "lapwing.text": "TextSettings",
           "lapwing.training": "TrainSettings"}  # fmt: skip
 
 _ENTRY = re.compile(r"(?P<names>[A-Za-z_\"`][\w\", `*]*?)(?: : |\s{2,})(?P<text>\S.*)")

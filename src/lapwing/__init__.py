@@ -39,8 +39,8 @@ _HOMES = {
     "SelectedRidgeClassifier": "lapwing.estimators",
     "TextClassifier": "lapwing.estimators",
     "Utility": "lapwing.selection",
-    "certify": "lapwing.model",
-    "load": "lapwing.model",
+    "certify": "lapwing.stats",
+    "load": "lapwing.formats",
     "train": "lapwing.training",
 }
 
@@ -53,8 +53,9 @@ if TYPE_CHECKING:
         SelectedRidgeClassifier,
         TextClassifier,
     )
-    from lapwing.model import certify, load
+    from lapwing.formats import load
     from lapwing.selection import Utility
+    from lapwing.stats import certify
     from lapwing.training import train
 
 

@@ -1,8 +1,8 @@
 """Public face of the priors: `from lapwing.priors import Laplace`."""
 
-from lapwing.model.prior_files import read, read_bbr, read_words
-from lapwing.model.prior_table import INTERCEPT, OTHERS, PriorTable, by_idf, from_names, from_words
-from lapwing.model.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior, norm_variance
+from lapwing.stats.prior_files import read, read_bbr, read_words
+from lapwing.stats.prior_table import INTERCEPT, OTHERS, PriorTable, by_idf, from_names, from_words
+from lapwing.stats.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior, norm_variance
 
 __all__ = [
     "INTERCEPT",

@@ -9,7 +9,7 @@ import pytest
 
 import lapwing
 from cli.run import Command
-from lapwing.model.bbr import EVERYTHING, read_bbr_model
+from lapwing.formats.bbr import EVERYTHING, read_bbr_model
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 TRAIN, TEST = FOLDER / "train.dat", FOLDER / "test.dat"

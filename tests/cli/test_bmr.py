@@ -9,7 +9,7 @@ import pytest
 
 import lapwing
 from cli.run import Command
-from lapwing.model.bbr import read_bmr_model
+from lapwing.formats.bbr import read_bmr_model
 
 CLASSES = ("1", "2", "4", "7")
 

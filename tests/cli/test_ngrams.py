@@ -14,7 +14,7 @@ from cli import build
 from cli.run import Command
 from cli.test_start import loaded_by
 from cli.test_terminal import on_terminal
-from lapwing.model import load, save
+from lapwing.formats import load, save
 
 PRAISE = ["not bad at all", "not at all bad", "really quite good", "good, and not bad", "quite good indeed"]
 BLAME = ["not good at all", "not at all good", "really quite bad", "bad, and not good", "quite bad indeed"]

@@ -103,7 +103,7 @@ def test_what_nobody_expected_is_a_failure_in_one_sentence(
     def broken(path: str) -> None:
         raise RuntimeError("the moon\nis full")
 
-    monkeypatch.setattr("lapwing.model.load", broken)
+    monkeypatch.setattr("lapwing.formats.load", broken)
     ended = run("inspect", model)
     assert ended.code == 1
     assert ended.complaint.startswith("RuntimeError: the moon is full; ")

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.formats.model_file import SCHEMA, to_bytes
 from lapwing.model import FitSummary, LinearModel
-from lapwing.model.file import SCHEMA, to_bytes
 from lapwing.text import TextSettings, design
 
 TRAINING = [

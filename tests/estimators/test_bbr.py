@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from lapwing import MAPClassifier, corpus, priors
-from lapwing.model.objective import log_prior_constant
-from lapwing.model.priors import Columns
 from lapwing.priors import norm_variance
+from lapwing.stats.objective import log_prior_constant
+from lapwing.stats.priors import Columns
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 

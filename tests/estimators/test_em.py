@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import lapwing
 from lapwing import MAPClassifier, TextClassifier
 from lapwing.errors import InputError, SettingsError
-from lapwing.model import certify_stationary
 from lapwing.priors import Jeffreys
+from lapwing.stats import certify_stationary
 
 
 def data(seed: int = 0, n: int = 80, d: int = 12) -> tuple[np.ndarray, np.ndarray]:

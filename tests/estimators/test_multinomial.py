@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 import lapwing
 from estimators import data
 from lapwing.errors import SettingsError
-from lapwing.model.objective import PriorArrays, certify
-from lapwing.model.priors import Laplace
+from lapwing.stats.objective import PriorArrays, certify
+from lapwing.stats.priors import Laplace
 
 
 def joint(**params: Any) -> lapwing.MAPClassifier:

@@ -13,8 +13,8 @@ import lapwing
 from estimators.data import indicator, matrix, text_sets, texts
 from lapwing import MAPClassifier, TextClassifier, priors
 from lapwing.errors import InputError, PriorError, SettingsError
-from lapwing.model.priors import Columns
 from lapwing.priors import INTERCEPT, PriorTable
+from lapwing.stats.priors import Columns
 
 
 def weight(model: Any, feature: str, category: Any) -> float:

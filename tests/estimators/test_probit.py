@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 import lapwing
 from lapwing import MAPClassifier, TextClassifier
 from lapwing.errors import SettingsError
-from lapwing.model.priors import Laplace
+from lapwing.stats.priors import Laplace
 
 TEXTS = ["wheat and corn", "corn rose", "oil and gas", "gas fell", "wheat fell", "oil rose"] * 3
 LABELS = ["grain", "grain", "energy", "energy", "grain", "energy"] * 3
@@ -35,7 +35,7 @@ def test_probabilities_are_normal_and_the_certificate_holds(prior: str, solver: 
     assert model.converged_.all()
     assert model.dual_gap_[0] <= 1e-5 * model.objective_[0]
     sign = np.where(y == 1, 1.0, -1.0)
-    arrays = lapwing.model.priors.as_prior(prior).compile(2.0, X.shape[1])
+    arrays = lapwing.stats.priors.as_prior(prior).compile(2.0, X.shape[1])
     beta = np.append(model.coef_.toarray()[0], model.intercept_)
     penalty = np.sum(arrays.l1 * np.abs(beta) + arrays.l2 * beta**2 / 2)
     assert model.objective_[0] == pytest.approx(-log_ndtr(sign * scores).sum() + penalty, rel=1e-10)

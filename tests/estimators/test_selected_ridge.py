@@ -12,7 +12,7 @@ from cli.run import new_process
 
 from lapwing import MAPClassifier, SelectedRidgeClassifier, certify, load
 from lapwing.errors import SettingsError
-from lapwing.model.priors import Gaussian
+from lapwing.stats.priors import Gaussian
 from lapwing.training import TrainSettings
 
 from .data import indicator, matrix

@@ -13,9 +13,9 @@ from cli.run import Command
 
 from lapwing.experiments.ibw08.explicit import l1_weights, write_out
 from lapwing.experiments.ibw08.run import METHODS
-from lapwing.model.objective import certify
-from lapwing.model.priors import Laplace
 from lapwing.solvers.ngrams import exact
+from lapwing.stats.objective import certify
+from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
 from lapwing.text.ngrams import ngram_space
 

@@ -10,7 +10,7 @@ pytest.importorskip("uvicorn", reason="the extra 'serve' is not installed")
 
 from report.build import model
 
-from lapwing.model import save
+from lapwing.formats import save
 from lapwing.text import TextSettings
 from serve.start import Server
 

@@ -16,7 +16,7 @@ import pytest
 from report.build import model, texts
 
 import lapwing
-from lapwing.model import save
+from lapwing.formats import save
 from serve.start import Server
 
 

@@ -16,11 +16,11 @@ from scipy.special import erfcx
 from lapwing import corpus, priors
 from lapwing.errors import SettingsError
 from lapwing.kernels import clg as kernel
-from lapwing.model.objective import PriorArrays, certify, log_prior_constant
-from lapwing.model.result import FitResult
 from lapwing.priors import norm_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem, identical_columns
+from lapwing.stats.objective import PriorArrays, certify, log_prior_constant
+from lapwing.stats.result import FitResult
 from lapwing.text import TextSettings, design
 
 INF = np.inf

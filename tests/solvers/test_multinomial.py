@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from lapwing.model import priors
-from lapwing.model.links import log_sum_exp
-from lapwing.model.objective import PriorArrays, certify
-from lapwing.model.priors import Gaussian, Laplace, Prior
-from lapwing.model.result import FitResult
 from lapwing.solvers import multinomial
 from lapwing.solvers.problem import Problem
+from lapwing.stats import priors
+from lapwing.stats.links import log_sum_exp
+from lapwing.stats.objective import PriorArrays, certify
+from lapwing.stats.priors import Gaussian, Laplace, Prior
+from lapwing.stats.result import FitResult
 
 TOL = 1e-8
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing.model import priors
-from lapwing.model.links import LINKS
-from lapwing.model.objective import PriorArrays, certify
-from lapwing.model.priors import ElasticNet, Gaussian, Laplace, Prior
-from lapwing.model.result import FitResult
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats import priors
+from lapwing.stats.links import LINKS
+from lapwing.stats.objective import PriorArrays, certify
+from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
+from lapwing.stats.result import FitResult
 
 pytestmark = pytest.mark.usefixtures("size")
 both_links = pytest.mark.parametrize("link", LINKS)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from text.ngrams_by_hand import corpora, enumerate_ngrams, explicit_matrix
 
 from lapwing.kernels.ngrams import sums
-from lapwing.model.links import sigmoid
-from lapwing.model.objective import certify
-from lapwing.model.priors import Laplace
 from lapwing.solvers import newton
 from lapwing.solvers.ngrams import CHANGE, ascend, exact, greedy, search
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import sigmoid
+from lapwing.stats.objective import certify
+from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
 from lapwing.text.ngrams import NgramSpace, ngram_space
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from lapwing.model.objective import PriorArrays
-from lapwing.model.priors import Columns
-from lapwing.model.result import FitResult
 from lapwing.priors import INTERCEPT, ElasticNet, Gaussian, Laplace, Prior, PriorTable
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.priors import Columns
+from lapwing.stats.result import FitResult
 
 pytestmark = pytest.mark.usefixtures("size")
 INF = np.inf

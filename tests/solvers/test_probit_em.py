@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.special import erfcx, expit, log_ndtr
 
 from lapwing.errors import SettingsError
-from lapwing.model import PriorArrays, certify, certify_stationary
-from lapwing.model.links import LINKS
-from lapwing.model.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior
-from lapwing.model.result import FitResult
 from lapwing.solvers import newton, probit_em
 from lapwing.solvers.problem import Problem
+from lapwing.stats import PriorArrays, certify, certify_stationary
+from lapwing.stats.links import LINKS
+from lapwing.stats.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior
+from lapwing.stats.result import FitResult
 
 both_links = pytest.mark.parametrize("link", LINKS)
 CONVEX = [Laplace(), Gaussian(), ElasticNet()]

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from lapwing.model.objective import PriorArrays, certify
-from lapwing.model.priors import Gaussian
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import Selected, select, universal_penalty
+from lapwing.stats.objective import PriorArrays, certify
+from lapwing.stats.priors import Gaussian
 
 
 @dataclass

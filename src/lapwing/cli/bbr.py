@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
     from lapwing.corpus import Corpus
-    from lapwing.model.bbr import BbrModel, BmrModel
+    from lapwing.formats.bbr import BbrModel, BmrModel
 
 STDIN = ("-", "=")
 RULES = {1: "error", 2: "t11u", 3: "f1", 4: "ber", 5: "t13u"}
@@ -123,7 +123,7 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     _check_results(options["resultfile"], data)
     corpus = _read(datafile)
     announce_compiling()
-    from lapwing.model.bbr import write_bbr_model
+    from lapwing.formats.bbr import write_bbr_model
 
     model, scores = _train(corpus, options)
     write_bbr_model(model, modelfile)
@@ -159,7 +159,7 @@ def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, np.ndarra
     from dataclasses import replace
 
     from lapwing.corpus import Corpus
-    from lapwing.model.bbr import EVERYTHING, from_linear, normalized, score_of
+    from lapwing.formats.bbr import EVERYTHING, from_linear, normalized, score_of
     from lapwing.training import train
 
     names, matrix = list(corpus.feature_names or ()), normalized(corpus.documents, options["cosnorm"])
@@ -199,9 +199,9 @@ def _selected(
 
 
 def _settings(options: dict[str, Any]) -> Any:
-    from lapwing.model.prior_files import read_bbr
-    from lapwing.model.prior_table import INTERCEPT, OTHERS, PriorTable, row
     from lapwing.selection.variance import CrossValidation
+    from lapwing.stats.prior_files import read_bbr
+    from lapwing.stats.prior_table import INTERCEPT, OTHERS, PriorTable, row
     from lapwing.training import TrainSettings
 
     if options["pos"] and options["neg"]:
@@ -257,7 +257,7 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
     A line of the result file is `probability decision`; of a BMR model `label p1 ... pK prediction`. Without -r
     nothing is written but how the decisions compare with the labels.
     """
-    from lapwing.model.bbr import kind_of, read_bbr_model, read_bmr_model
+    from lapwing.formats.bbr import kind_of, read_bbr_model, read_bmr_model
 
     _check_results(resultfile, modelfile)
     corpus = _read(datafile)
@@ -293,7 +293,7 @@ def _results(model: BbrModel, scores: np.ndarray, resultfile: str | None, probth
 
 
 def _write(path: str, lines: Any) -> None:
-    from lapwing.model.file import write_beside
+    from lapwing.formats.model_file import write_beside
 
     content = "".join(f"{line}\n" for line in lines)
     if path in STDIN:

@@ -33,7 +33,7 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
     all categories, or of the --top N.
     """
     from lapwing.cli._documents import streamed
-    from lapwing.model import load
+    from lapwing.formats import load
     from lapwing.model.linear import best
 
     loaded = load(model)

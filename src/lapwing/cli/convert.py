@@ -35,7 +35,7 @@ def command(
     BBR and BMR files hold weights of numbered features and nothing of how texts become numbers: documents for
     them must be weighted as the model's own were.
     """
-    from lapwing.model import bbr, save
+    from lapwing.formats import bbr, save
 
     check_output(output, source, name="OUTPUT")
     if features is not None:
@@ -59,7 +59,7 @@ def command(
 
 
 def _load(source: str, kind: str) -> LinearModel:
-    from lapwing.model import bbr, load
+    from lapwing.formats import bbr, load
 
     if kind == "bbr":
         return bbr.to_linear(bbr.read_bbr_model(source), Path(source).name)
@@ -70,8 +70,8 @@ def _load(source: str, kind: str) -> LinearModel:
 
 def _write_numbers(model: LinearModel, path: str, to: str) -> None:
     """Lines of number and name; classes, where they have numbers too, after the word class."""
-    from lapwing.model import bbr
-    from lapwing.model.file import write_beside
+    from lapwing.formats import bbr
+    from lapwing.formats.model_file import write_beside
 
     lines = [f"{i}\t{name}\n" for i, name in zip(bbr.feature_ids(model, True), model.feature_names, strict=True)]
     if to == "bmr":

@@ -26,7 +26,7 @@ def command(output: str, as_json: bool) -> None:
     from lapwing.cli.evaluate import print_evaluation
     from lapwing.corpus import stdlib_docstrings
     from lapwing.evaluate import evaluate
-    from lapwing.model import save
+    from lapwing.formats import save
 
     check_output(output)
     with progress_bar(quiet=as_json) as progress:

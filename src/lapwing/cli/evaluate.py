@@ -43,7 +43,7 @@ def command(
     """
     from lapwing.cli._documents import blocks_of, check_kind, check_labels, in_columns
     from lapwing.evaluate import assess, evaluate, store_assessment
-    from lapwing.model import load
+    from lapwing.formats import load
 
     loaded = load(model)
     with progress_bar(quiet=as_json) as progress:

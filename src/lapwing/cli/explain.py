@@ -37,7 +37,7 @@ def command(
 
     Without TEXT, or with "-", the text is read from standard input.
     """
-    from lapwing.model import load
+    from lapwing.formats import load
 
     loaded = load(model)
     classes = {str(label): label for label in loaded.classes}

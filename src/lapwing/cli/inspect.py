@@ -27,7 +27,7 @@ Record = dict[str, Any]
 @json_option
 def command(model: str, categories: tuple[str, ...], top: int | None, as_json: bool) -> None:
     """Show what is inside MODEL: how it was made, and the strongest words of every category."""
-    from lapwing.model import load
+    from lapwing.formats import load
 
     loaded = load(model)
     rows = rows_named(loaded, categories)

@@ -59,7 +59,7 @@ def command(
     wrong; without, what `lapwing evaluate --store` kept beside the model. Several models are compared on DATA: the
     first is the one reported on.
     """
-    from lapwing.model import is_model_file, load
+    from lapwing.formats import is_model_file, load
 
     check_output(output)
     data = None if is_model_file(models[-1]) else models[-1]
@@ -89,7 +89,7 @@ def command(
 
 
 def _write(made: Contents, output: str) -> None:
-    from lapwing.model.file import write_beside
+    from lapwing.formats.model_file import write_beside
     from lapwing.report import page
 
     write_beside(Path(output), page(made.to_dict()).encode())

@@ -128,7 +128,7 @@ def fewlabel(
     from lapwing.experiments.fewlabel import SIZES, descriptions, learning_curves, table_of, write
     from lapwing.experiments.fewlabel.output import HEAD
     from lapwing.experiments.shown import check_matplotlib
-    from lapwing.model.prior_files import read_words
+    from lapwing.stats.prior_files import read_words
     from lapwing.training import TrainSettings
 
     check_matplotlib()

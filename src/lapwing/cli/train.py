@@ -52,7 +52,7 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int
 
 def _prior(chosen: Sequence[str], words: str | None) -> Any:
     """A prior by name, with what files say of features on top."""
-    from lapwing.model.prior_files import read, read_words
+    from lapwing.stats.prior_files import read, read_words
 
     names = [value for value in chosen if value in PRIORS]
     files = [value for value in chosen if value not in PRIORS]
@@ -220,7 +220,7 @@ def command(
         corpus = split_part(documents, split, "train")
         apart = documents.part("validation") if validation else None
         announce_compiling()
-        from lapwing.model import save
+        from lapwing.formats import save
         from lapwing.training import train
 
         checkpoint = Path(f"{output}.checkpoint")

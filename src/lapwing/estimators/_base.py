@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
-from lapwing.model import LinearModel, save
+from lapwing.formats import save
+from lapwing.model import LinearModel
 from lapwing.model.html import model_html
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings

@@ -13,9 +13,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.estimators._base import LinearModelClassifier
-from lapwing.model.prior_table import PriorTable
-from lapwing.model.priors import Prior
 from lapwing.selection import Utility
+from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.priors import Prior
 
 
 class MAPClassifier(LinearModelClassifier):

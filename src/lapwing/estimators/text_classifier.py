@@ -13,8 +13,8 @@ from lapwing.corpus import Corpus
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators.vectorizer import check_texts
 from lapwing.model import Explanation
-from lapwing.model.priors import Prior
 from lapwing.selection import Utility
+from lapwing.stats.priors import Prior
 
 
 class TextsClassifier(LinearModelClassifier):

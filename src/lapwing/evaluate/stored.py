@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lapwing.errors import InputError
 from lapwing.evaluate.assessment import Assessment
-from lapwing.model.file import write_beside
+from lapwing.formats.model_file import write_beside
 from lapwing.model.linear import LinearModel
 
 log = logging.getLogger("lapwing")

@@ -1,7 +1,7 @@
 """One coordinate, one document: the scalar pieces that every solver is built from.
 
-Symbols as in model/objective.py: r margin, θ = -loss'(r), m mode, l1, l2, lower, upper the prior. `link` is
-0 for the logistic and 1 for the probit loss (model/links.py); to add one, give the four functions that take
+Symbols as in stats/objective.py: r margin, θ = -loss'(r), m mode, l1, l2, lower, upper the prior. `link` is
+0 for the logistic and 1 for the probit loss (stats/links.py); to add one, give the four functions that take
 it a branch more.
 """
 
@@ -152,7 +152,7 @@ def feasible_scale(z, l1, l2, lower, upper):
 
 @kernel
 def primal_objective(margin, weight, link, beta, mode, l1, l2):
-    """P(β) of model/objective.py, from the margins."""
+    """P(β) of stats/objective.py, from the margins."""
     total = losses(margin, weight, link, np.empty(margin.size))
     for j in range(beta.size):
         total += penalty_at(beta[j], mode[j], l1[j], l2[j])
@@ -161,7 +161,7 @@ def primal_objective(margin, weight, link, beta, mode, l1, l2):
 
 @part
 def violations(beta, gradient, mode, l1, l2, lower, upper):
-    """(kkt, kkt_bound) of model/objective.py, from the gradient of the loss."""
+    """(kkt, kkt_bound) of stats/objective.py, from the gradient of the loss."""
     kkt = kkt_bound = 0.0
     for j in range(beta.size):
         v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
@@ -186,7 +186,7 @@ def penalty_conjugate(z, mode, l1, l2, lower, upper):
 
 @kernel
 def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
-    """D(s·θ) of model/objective.py, z = Σ_i c_i θ_i y_i x_i."""
+    """D(s·θ) of stats/objective.py, z = Σ_i c_i θ_i y_i x_i."""
     dual = 0.0
     for i in range(theta.size):
         if weight[i] > 0.0:
@@ -313,7 +313,7 @@ def log_likelihood(indptr, indices, data, offset, y, weight, link, beta):
 def optimality(
     indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta
 ):
-    """(kkt, kkt_bound) at β: see `Certificate` in model/objective.py; X by columns and by rows."""
+    """(kkt, kkt_bound) at β: see `Certificate` in stats/objective.py; X by columns and by rows."""
     d = beta.size - 1
     score = scores(indptr, indices, data, offset, beta, y.size)
     for i in range(y.size):

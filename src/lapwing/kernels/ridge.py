@@ -69,7 +69,7 @@ _gap = part(_gap, fastmath=REASSOCIATING)
 
 @part
 def _violation(gradient, beta, mode):
-    """(kkt, kkt_bound): see `Certificate` in model/objective.py."""
+    """(kkt, kkt_bound): see `Certificate` in stats/objective.py."""
     worst = bound = 0.0
     for j in range(beta.size):
         worst = max(worst, abs(gradient[j]))

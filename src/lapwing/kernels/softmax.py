@@ -105,7 +105,7 @@ def price(ends, indices, data, offset, labels, weight, theta, gradient):
 
 @kernel
 def dual_objective(theta, labels, weight, gradient, scale, mode, l1, l2, lower, upper):
-    """D(y + s(θ - y)) of model/objective.py; gradient = -z."""
+    """D(y + s(θ - y)) of stats/objective.py; gradient = -z."""
     K, n = theta.shape
     dual = 0.0
     for i in range(n):

@@ -16,8 +16,8 @@ from lapwing.model.deciding import Decider
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
-from lapwing.model.links import LINKS, MODEL_LINKS, softmax
 from lapwing.model.scoring import Scorer
+from lapwing.stats.links import LINKS, MODEL_LINKS, softmax
 from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")

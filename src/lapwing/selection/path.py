@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.model import LinearModel
-from lapwing.model.priors import as_prior
+from lapwing.stats.priors import as_prior
 
 FEATURES = 8
 STRONGER, WEAKER = -2.5, 1.0  # powers of ten around the variance in use

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from lapwing.errors import InputError
-from lapwing.model.result import FitResult
+from lapwing.stats.result import FitResult
 
 STEP = 10.0  # factor by which the variance is lowered until few enough features are left
 FINEST = 1e-4  # relative distance of two variances between which nothing more is looked for

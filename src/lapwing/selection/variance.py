@@ -19,13 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
-from lapwing.model.links import as_link, log_sum_exp
-from lapwing.model.objective import PriorArrays
-from lapwing.model.priors import Laplace, Prior, check_variance
 from lapwing.solvers import multinomial
 from lapwing.solvers.newton import is_smooth, minimise, minimise_many
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import prune
+from lapwing.stats.links import as_link, log_sum_exp
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.priors import Laplace, Prior, check_variance
 
 BRACKET = 100.0  # factor in variance by which the search steps out
 GAIN = 0.01  # the search ends when a step gains less than this, relative to the log-likelihood

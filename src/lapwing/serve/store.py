@@ -14,7 +14,8 @@ import numpy as np
 from lapwing.errors import InputError, LapwingError
 from lapwing.evaluate import Assessment, stored_assessment
 from lapwing.evaluate.stored import evaluation_path
-from lapwing.model import Columns, LinearModel, load
+from lapwing.formats import load
+from lapwing.model import Columns, LinearModel
 
 log = logging.getLogger("lapwing.serve")
 

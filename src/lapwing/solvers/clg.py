@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.errors import SettingsError
-from lapwing.model.links import as_link
-from lapwing.model.objective import PriorArrays, penalty
-from lapwing.model.result import FitResult
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link
+from lapwing.stats.objective import PriorArrays, penalty
+from lapwing.stats.result import FitResult
 
 
 def fit(
@@ -27,7 +27,7 @@ def fit(
     start: np.ndarray | None = None,
     link: str = "logit",
 ) -> FitResult:
-    """Minimise the objective of model/objective.py over one category.
+    """Minimise the objective of stats/objective.py over one category.
 
     tol bounds the change of the scores over a cycle, relative to their size (GLM07 §4.2), and `converged`
     says that it was met. How far that is from the optimum only gap and kkt tell: they are computed afresh

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.model.objective import PriorArrays, penalty
-from lapwing.model.result import FitResult
 from lapwing.solvers.problem import Problem
+from lapwing.stats.objective import PriorArrays, penalty
+from lapwing.stats.result import FitResult
 
 RELAX = 0.4  # factor by which a stronger prior is relaxed
 LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
@@ -41,7 +41,7 @@ def fit(
     max_iter: int = 500,
     start: np.ndarray | None = None,
 ) -> FitResult:
-    """Minimise the polytomous objective of model/objective.py.
+    """Minimise the polytomous objective of stats/objective.py.
 
     labels (n,) class numbers; prior (K, d+1). The result's weights are (K, d+1), its dual point (K, n).
     """

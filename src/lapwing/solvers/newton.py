@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.model.links import as_link
-from lapwing.model.objective import PriorArrays
-from lapwing.model.result import FitResult
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.result import FitResult
 
 SMALL = 20_000  # entries of X up to which coordinate descent goes first,
 BRIEFLY = 50  # for as many rounds
@@ -34,7 +34,7 @@ def fit(
     start: np.ndarray | None = None,
     link: str = "logit",
 ) -> FitResult:
-    """Minimise the objective of model/objective.py over one category."""
+    """Minimise the objective of stats/objective.py over one category."""
     from lapwing.kernels.loss import optimality
 
     arrays = problem.merge(prior)

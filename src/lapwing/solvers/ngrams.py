@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lapwing.model.links import as_link, log_loss, sigmoid
-from lapwing.model.priors import Laplace
-from lapwing.model.result import FitResult
 from lapwing.solvers.newton import minimise
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link, log_loss, sigmoid
+from lapwing.stats.priors import Laplace
+from lapwing.stats.result import FitResult
 from lapwing.text.ngrams import NgramSpace
 
 SHARE = 0.3  # a search takes what exceeds this share of the largest derivative ...
@@ -72,7 +72,7 @@ def exact(
     start: NgramFit | None = None,
     link: str = "logit",
 ) -> NgramFit:
-    """The Laplace MAP of one category over every n-gram of the space, the objective of model/objective.py."""
+    """The Laplace MAP of one category over every n-gram of the space, the objective of stats/objective.py."""
     from lapwing.kernels.loss import dual_objective, optimality
 
     classes = np.empty(0, np.int64) if start is None else start.classes

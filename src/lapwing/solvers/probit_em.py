@@ -32,10 +32,10 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
-from lapwing.model.links import as_link
-from lapwing.model.objective import PriorArrays, kkt_violation
-from lapwing.model.result import FitResult
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link
+from lapwing.stats.objective import PriorArrays, kkt_violation
+from lapwing.stats.result import FitResult
 
 BLOCK = 1000  # coefficients updated together: a matrix of 8 MB
 KEPT_GRAMS = 50_000_000  # numbers: the matrices XᵀCX of all blocks are kept up to here, 400 MB
@@ -75,7 +75,7 @@ def fit(
     negligible: float = 0.0,
     trace: list[float] | None = None,
 ) -> FitResult:
-    """Minimise the objective of model/objective.py, plus Σ ln|b_j| where `jeffreys` (d+1,) is true.
+    """Minimise the objective of stats/objective.py, plus Σ ln|b_j| where `jeffreys` (d+1,) is true.
 
     start       no coefficient of a sparse prior may be at its mode, where it would have to stay
     stop        "certificate": relative duality gap (KKT bound where there is none, slopes times coefficients

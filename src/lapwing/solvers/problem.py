@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.model.objective import PriorArrays
+from lapwing.stats.objective import PriorArrays
 
 
 class Problem:

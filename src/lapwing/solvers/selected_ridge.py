@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lapwing.model.links import as_link
-from lapwing.model.objective import PriorArrays
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link
+from lapwing.stats.objective import PriorArrays
 
 HESSIANS = ("diagonal", "full")
 KKT = 1e-9  # violation of Eq. 4's optimality conditions at which hessian="full" stops

@@ -19,9 +19,9 @@ from lapwing.corpus import Corpus
 from lapwing.engine import Checkpoint, run_all, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.model.prior_table import PriorTable
-from lapwing.model.priors import Prior, as_prior
 from lapwing.selection import Utility
+from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.priors import Prior, as_prior
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.training.category import Categories, CategoryFit

@@ -11,10 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
-from lapwing.model.objective import PriorArrays, Proven
-from lapwing.model.prior_table import INTERCEPT, PriorTable
-from lapwing.model.priors import Columns, Gaussian, Jeffreys, Laplace, Prior, as_prior, norm_variance
-from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.squeezer import Budget, Squeezed, explain
 from lapwing.selection.variance import (
@@ -27,6 +23,10 @@ from lapwing.selection.variance import (
 from lapwing.solvers import clg, newton, probit_em
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import select, universal_penalty
+from lapwing.stats.objective import PriorArrays, Proven
+from lapwing.stats.prior_table import INTERCEPT, PriorTable
+from lapwing.stats.priors import Columns, Gaussian, Jeffreys, Laplace, Prior, as_prior, norm_variance
+from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.training.settings import ALPHAS, TrainSettings
 from lapwing.training.targets import Targets, class_weights

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.model.links import as_link
-from lapwing.model.priors import Laplace, norm_variance
-from lapwing.model.result import FitResult
 from lapwing.selection.variance import HeldOut, VarianceCurve, choose, deal_parts
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
+from lapwing.stats.links import as_link
+from lapwing.stats.priors import Laplace, norm_variance
+from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.ngrams import NgramSpace

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from lapwing.errors import InputError, SettingsError
-from lapwing.model.objective import PriorArrays
-from lapwing.model.prior_table import INTERCEPT
-from lapwing.model.priors import Prior
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
 from lapwing.solvers import multinomial
 from lapwing.solvers.problem import Problem
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.prior_table import INTERCEPT
+from lapwing.stats.priors import Prior
 from lapwing.training.category import Categories, CategoryFit
 
 

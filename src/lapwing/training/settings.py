@@ -9,12 +9,12 @@ from numbers import Integral, Real
 import numpy as np
 
 from lapwing.errors import SettingsError
-from lapwing.model.links import as_link
-from lapwing.model.prior_table import PriorTable
-from lapwing.model.priors import Gaussian, Laplace, Prior, as_prior, check_variance
 from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.variance import CrossValidation
 from lapwing.solvers.selected_ridge import HESSIANS
+from lapwing.stats.links import as_link
+from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.priors import Gaussian, Laplace, Prior, as_prior, check_variance
 from lapwing.text import TextSettings
 
 VARIANCES = ("norm", "cv", "auto")

@@ -15,13 +15,13 @@ from lapwing.evaluate import evaluate
 from lapwing.experiments.aagbd11.collection import Collection
 from lapwing.experiments.aagbd11.paper import SWEEP
 from lapwing.model import LinearModel
-from lapwing.model.links import log_loss
-from lapwing.model.objective import PriorArrays
-from lapwing.model.priors import as_prior
-from lapwing.model.result import FitResult
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import prune, universal_penalty
+from lapwing.stats.links import log_loss
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.priors import as_prior
+from lapwing.stats.result import FitResult
 from lapwing.training import Progress, TrainSettings, train
 
 FOLDS, RUNS = 10, 2  # of ten folds two take a turn, as GLM07 does

@@ -16,11 +16,11 @@ from lapwing.engine import run_all
 from lapwing.errors import InputError
 from lapwing.evaluate import Tables
 from lapwing.experiments.egjlm03.paper import F1, GAMMAS, RCV1, TOPICS
-from lapwing.model.priors import Gaussian, Jeffreys, Laplace
-from lapwing.model.result import FitResult
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.solvers import newton, probit_em
 from lapwing.solvers.problem import Problem
+from lapwing.stats.priors import Gaussian, Jeffreys, Laplace
+from lapwing.stats.result import FitResult
 from lapwing.text import TextSettings
 from lapwing.training import Progress, TrainSettings, make_design
 

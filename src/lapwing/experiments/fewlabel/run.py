@@ -21,7 +21,7 @@ from lapwing.corpus import Corpus
 from lapwing.engine import run_all
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import Tables
-from lapwing.model.prior_table import PriorTable, from_names
+from lapwing.stats.prior_table import PriorTable, from_names
 from lapwing.text import TextSettings, count_terms
 from lapwing.text.weighting import weigh
 from lapwing.training import Progress, TrainSettings, train

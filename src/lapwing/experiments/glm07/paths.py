@@ -8,10 +8,10 @@ import numpy as np
 
 from lapwing.experiments.glm07.collection import Collection
 from lapwing.experiments.glm07.run import RunResult
-from lapwing.model.priors import as_prior
 from lapwing.selection import chi_square, top_features
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.priors import as_prior
 
 EIGHT = 8
 SIX = 6  # of the eight are in the model where Figure 3 has its dotted line

@@ -25,11 +25,11 @@ from lapwing.experiments.glm07.settings import (
     PRIOR,
     Run,
 )
-from lapwing.model.priors import as_prior, norm_variance
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.selection.variance import CrossValidation, choose_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.priors import as_prior, norm_variance
 from lapwing.training import Progress
 
 log = logging.getLogger(__name__)

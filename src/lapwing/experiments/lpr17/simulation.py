@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from lapwing.engine import run_all
 from lapwing.experiments.glm07 import svm
 from lapwing.experiments.lpr17.paper import COVARIATES, OBSERVATIONS, TRUE
-from lapwing.model.links import sigmoid
-from lapwing.model.priors import Gaussian, Laplace, norm_variance
-from lapwing.model.result import FitResult
 from lapwing.selection.variance import CrossValidation, choose_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import sigmoid
+from lapwing.stats.priors import Gaussian, Laplace, norm_variance
+from lapwing.stats.result import FitResult
 from lapwing.training import Progress
 
 ZEROS = 0.4  # share of the coefficients that are 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lapwing.model.objective import Proven
+from lapwing.stats.objective import Proven
 
 
 @dataclass(frozen=True, eq=False)

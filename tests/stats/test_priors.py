@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
-from lapwing.model.priors import as_prior
 from lapwing.priors import ElasticNet, Gaussian, Laplace, Prior, norm_variance
+from lapwing.stats.priors import as_prior
 
 
 def test_variances_are_those_of_the_densities() -> None:

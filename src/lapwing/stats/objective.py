@@ -11,7 +11,7 @@ prior    five arrays of length d+1: mode m, l1, l2, lower, upper (see `PriorArra
 
     P(β) = Σ_i c_i loss(r_i) + Σ_j [ l1_j |β_j - m_j| + l2_j (β_j - m_j)² / 2 ],   lower ≤ β ≤ upper
 
-a sum over documents, never a mean. The loss is the link's (model/links.py): logistic ln(1 + e^-r), probit
+a sum over documents, never a mean. The loss is the link's (stats/links.py): logistic ln(1 + e^-r), probit
 -ln Φ(r). Fixed terms of the priors' densities are left out (`log_prior_constant` has them).
 
 The dual point is θ (n,), at the optimum θ_i = -loss'(r_i), with loss* the loss's conjugate. With
@@ -39,7 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.model.links import as_link, log_sum_exp, softmax
+from lapwing.stats.links import as_link, log_sum_exp, softmax
 
 
 class PriorArrays(NamedTuple):

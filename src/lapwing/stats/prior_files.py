@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from lapwing.errors import PriorError
-from lapwing.model.prior_table import INTERCEPT, MODE, OTHERS, PriorTable, Row, as_float, from_words, row
-from lapwing.model.priors import Laplace, Prior, as_prior
+from lapwing.stats.prior_table import INTERCEPT, MODE, OTHERS, PriorTable, Row, as_float, from_words, row
+from lapwing.stats.priors import Laplace, Prior, as_prior
 
 COLUMNS = ("feature", "mode", "variance", "sign", "category")
 BLANKS = re.compile(r"[ \t]+")

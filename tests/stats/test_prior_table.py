@@ -10,8 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.errors import PriorError
-from lapwing.model.objective import PriorArrays
-from lapwing.model.priors import Columns
 from lapwing.priors import (
     INTERCEPT,
     ElasticNet,
@@ -26,6 +24,8 @@ from lapwing.priors import (
     read_bbr,
     read_words,
 )
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.priors import Columns
 from lapwing.text import TextSettings
 
 INF = np.inf

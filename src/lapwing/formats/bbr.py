@@ -34,9 +34,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, ModelFileError
-from lapwing.model.file import write_beside
+from lapwing.formats.model_file import write_beside
 from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.model.links import as_link
+from lapwing.stats.links import as_link
 
 BBR_TITLE = "Bayesian Binary Regression"
 BMR_TITLES = (

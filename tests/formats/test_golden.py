@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from model.build import assert_same
 
-from lapwing.model import load
-from lapwing.model.file import SCHEMA
-
-from .build import assert_same
+from lapwing.formats import load
+from lapwing.formats.model_file import SCHEMA
 
 DATA = Path(__file__).parents[1] / "data"
 GOLDEN = sorted(DATA.glob("golden-schema*.lapwing"))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import InputError
-from lapwing.model import PriorArrays, certify
-from lapwing.model.links import log_loss, sigmoid
-from lapwing.model.objective import kkt_violation, log_prior_constant, penalty
+from lapwing.stats import PriorArrays, certify
+from lapwing.stats.links import log_loss, sigmoid
+from lapwing.stats.objective import kkt_violation, log_prior_constant, penalty
 
 INF = np.inf
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from lapwing.errors import InputError, ModelFileError
-from lapwing.model import bbr
 from model.build import model as linear_model
 from model.build import text_model
+
+from lapwing.errors import InputError, ModelFileError
+from lapwing.formats import bbr
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 MODELS = sorted(path.stem for path in FOLDER.glob("*.model"))

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
 from lapwing.model.linear import FitSummary, LinearModel, row_count
-from lapwing.model.links import MODEL_LINKS
+from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
 from lapwing.text.matching import NgramWeighting
 

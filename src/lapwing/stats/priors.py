@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
-from lapwing.model.objective import PriorArrays
+from lapwing.stats.objective import PriorArrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class Jeffreys(Prior):
             variance `start_variance`. Weaker starts leave more coefficients.
 
     There is no certificate of optimality. What is checked is that the log-posterior is level along every
-    coefficient left, and curves downwards from there in every direction (`lapwing.model.certify_stationary`).
+    coefficient left, and curves downwards from there in every direction (`lapwing.stats.certify_stationary`).
     On data that a plane separates ln|β_j| still holds every coefficient finite; a document or two hold none of
     them away from 0, and then all go there.
     """

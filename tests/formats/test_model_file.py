@@ -11,13 +11,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model.build import TEXTS, assert_same, model, text_model
 
 from lapwing.errors import InputError, ModelFileError
-from lapwing.model import FitSummary, LinearModel, load, save
-from lapwing.model.file import from_bytes, to_bytes
+from lapwing.formats import load, save
+from lapwing.formats.model_file import from_bytes, to_bytes
+from lapwing.model import FitSummary, LinearModel
 from lapwing.text import TextSettings, Weighting, stemmer_names
-
-from .build import TEXTS, assert_same, model, text_model
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 any_number = st.floats()

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model.build import model, text_model
 
 from lapwing.errors import ModelFileError
+from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.model import LinearModel
-from lapwing.model.file import from_bytes, to_bytes
-
-from .build import model, text_model
 
 MARKER = b'\\"sha256\\":\\"'
 ORIGINALS = {

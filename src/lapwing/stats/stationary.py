@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.model.links import as_link
+from lapwing.stats.links import as_link
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.errors import InputError, PriorError
-from lapwing.model.objective import PriorArrays
-from lapwing.model.priors import Columns, Prior, as_prior, check_variance
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.priors import Columns, Prior, as_prior, check_variance
 from lapwing.text import TextSettings, count_terms, tokenize
 
 INTERCEPT = "(intercept)"
@@ -351,7 +351,7 @@ def _rows(given: Any) -> Iterator[Row]:
             yield _from_cells({"feature": feature, "category": category, **cells}, f"the prior of {feature!r}")
         return
     if isinstance(given, str | os.PathLike):
-        from lapwing.model.prior_files import read
+        from lapwing.stats.prior_files import read
 
         given = read(given).rows
     if not isinstance(given, Iterable):

@@ -13,11 +13,11 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from lapwing.errors import SettingsError
 from lapwing.kernels import loss as kernel
-from lapwing.model.links import LINKS, as_link
-from lapwing.model.objective import certify
-from lapwing.model.priors import PRIORS, Prior
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import LINKS, as_link
+from lapwing.stats.objective import certify
+from lapwing.stats.priors import PRIORS, Prior
 
 pytestmark = pytest.mark.usefixtures("size")
 FAR = np.concatenate([-np.logspace(8, -3, 400), [0.0], np.logspace(-3, 8, 400)])

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model.build import assert_same, ngram_model
 
 from lapwing.errors import ModelFileError
-from lapwing.model.file import BLANK_HASH, KEY, from_bytes, to_bytes
+from lapwing.formats.model_file import BLANK_HASH, KEY, from_bytes, to_bytes
 from lapwing.text.matching import NgramWeighting
-
-from .build import assert_same, ngram_model
 
 
 @settings(max_examples=60, deadline=None)
