@@ -12,6 +12,7 @@ from cli import build
 from cli.run import Command
 from lapwing.evaluate import stored_assessment
 from lapwing.evaluate.stored import evaluation_path
+from lapwing.model import LinearModel
 
 
 def test_the_test_part_by_default(run: Command, model: Path, news: Path) -> None:
@@ -79,6 +80,25 @@ def test_vectors_whose_columns_are_others(run: Command, vector_model: Path, tmp_
     data = tmp_path / "more.svm"
     data.write_bytes(b"\n".join(line + b" 500:1 900:2" for line in lines) + b"\n")
     assert run("evaluate", vector_model, data, "--json").json == reference
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_store_keeps_the_convention_printed_and_scores_once(
+    run: Command, label_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: int
+) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps({"text": "oil barrel crude gas", "labels": ["energy"]}) + "\n")
+    copy = tmp_path / "copy.lapwing"
+    copy.write_bytes(label_model.read_bytes())
+    scored = []
+    scores = LinearModel.scores
+    monkeypatch.setattr(LinearModel, "scores", lambda *a, **k: scored.append(a) or scores(*a, **k))
+    told = run("evaluate", copy, data, "--json", "--store", "--undefined-f1", value).json
+    assert len(scored) == 1
+    kept = stored_assessment(copy, lapwing.load(copy))
+    assert kept is not None
+    assert kept.evaluation == told
+    assert [row["f1"] for row in kept.evaluation["categories"][1:]] == [value, value]
 
 
 def test_store_keeps_the_evaluation_for_this_model_only(

@@ -80,6 +80,16 @@ def test_explain(server: Server, folder: Path) -> None:
     assert server.client.post("/v1/explain", json={"text": text, "categories": ["x"]}).status_code == 404
 
 
+@pytest.mark.parametrize("label", ["no", "yes"])
+def test_explain_takes_either_of_two_classes_by_name(server: Server, folder: Path, label: str) -> None:
+    text = "oil and wheat"
+    answer = server.client.post("/v1/explain", json={"model": "two", "text": text, "categories": [label]})
+    assert answer.status_code == 200
+    (got,) = answer.json()["categories"]
+    (wanted,) = lapwing.load(folder / "two.lapwing").explain(text, [label]).categories
+    assert (got["category"], got["score"], got["chosen"]) == (label, wanted.score, wanted.chosen)
+
+
 def test_models_categories_health_and_description(server: Server) -> None:
     models = server.client.get("/v1/models").json()["models"]
     assert [one["name"] for one in models] == ["sets", "three", "two", "vectors", "ngrams"]

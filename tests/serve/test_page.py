@@ -87,7 +87,7 @@ def test_the_stored_evaluation_and_its_slider(chromium: Any, folder: Path, tmp_p
     documents = texts(80, seed=21)
     labels = [tuple(str(c) for c in row) for row in model.predict(documents)]
     labels[:20] = [("grain",)] * 20
-    kept = assess(model, model.vectors(documents), labels, "made up")
+    kept = assess(model, [(documents, labels)], "made up")[1]
     store_assessment(path, kept)
     with Server(path) as server:
         context = chromium.new_context()

@@ -41,7 +41,7 @@ def command(
 
     Averages run over the categories that occur in the data evaluated.
     """
-    from lapwing.cli._documents import blocks_of, check_kind, check_labels, in_columns
+    from lapwing.cli._documents import blocks_of, check_kind, check_labels
     from lapwing.evaluate import assess, evaluate, store_assessment
     from lapwing.formats import load
 
@@ -51,10 +51,11 @@ def command(
         check_kind(corpus.kind, loaded)
         check_labels(corpus, loaded)
         blocks = _counted(blocks_of(corpus, loaded), len(corpus), progress)
-        result = evaluate(loaded, blocks, undefined=float(undefined_f1))
         if store:
-            matrix = loaded.vectors(in_columns(corpus, loaded))
-            store_assessment(model, assess(loaded, matrix, corpus.labels, corpus.name))
+            result, kept = assess(loaded, blocks, corpus.name, undefined=float(undefined_f1))
+            store_assessment(model, kept)
+        else:
+            result = evaluate(loaded, blocks, undefined=float(undefined_f1))
     if as_json:
         print_json(result.to_dict())
     else:

@@ -131,7 +131,7 @@ def _with_data(
     matrix: Any = None
     for model in reversed(loaded):  # the first last, its vectors are needed again
         matrix = model.vectors(in_columns(chosen, model))
-        assessed.append(assess(model, matrix, chosen.labels, corpus.name))
+        assessed.append(assess(model, [(matrix, chosen.labels)], corpus.name)[1])
         progress("evaluating models", 1, len(loaded))
     model = loaded[0]
     *rivals, mine = assessed

@@ -4,19 +4,18 @@ every threshold would have given. It holds no text and no labels of single docum
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from lapwing.errors import InputError
-from lapwing.evaluate.measures import evaluate
+from lapwing.evaluate.measures import Evaluation, evaluate
 from lapwing.model.linear import LinearModel
 
 SCHEMA = 1
 BINS = 10  # of the reliability diagram
-BLOCK = 64  # categories scored at a time
 STEPS = 100  # thresholds 0.01, 0.02, … 0.99
 MOST_CUTS = 200  # points of a precision–recall curve
 
@@ -76,16 +75,22 @@ def _category(record: dict[str, Any]) -> CategoryAssessment:
     return one
 
 
-def assess(model: LinearModel, matrix: Any, labels: Sequence[tuple[Hashable, ...]], corpus: str) -> Assessment:
-    """All that is kept of documents scored: `matrix` as `LinearModel.vectors` gives it."""
-    evaluation = evaluate(model, [(matrix, labels)])
-    truth = membership(labels, model.categories)
-    categories = []
-    step = len(model.categories) if model.link == "softmax" else BLOCK  # a softmax is over all of them
-    for start in range(0, len(model.categories), step):
-        proba = model.probability(model.scores(matrix, rows=slice(start, start + step)))
-        categories += [assess_category(proba[:, k], truth[:, start + k]) for k in range(proba.shape[1])]
-    return Assessment(corpus, len(labels), evaluation.to_dict(), categories)
+def assess(
+    model: LinearModel,
+    blocks: Iterable[tuple[Any, Sequence[tuple[Hashable, ...]]]],
+    corpus: str,
+    *,
+    undefined: float = 1.0,
+) -> tuple[Evaluation, Assessment]:
+    """`evaluate`, and all that is kept of the documents it scored."""
+    categories: list[CategoryAssessment] = []
+
+    def watch(scores: np.ndarray, truth: np.ndarray) -> None:
+        proba = model.probability(scores)
+        categories.extend(assess_category(proba[:, k], truth[:, k]) for k in range(proba.shape[1]))
+
+    evaluation = evaluate(model, blocks, undefined=undefined, watch=watch)
+    return evaluation, Assessment(corpus, evaluation.documents, evaluation.to_dict(), categories)
 
 
 def membership(labels: Sequence[tuple[Hashable, ...]], categories: Sequence[Hashable]) -> np.ndarray:

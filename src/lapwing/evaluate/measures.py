@@ -6,7 +6,7 @@ find and nothing was found (GLM07); `undefined=0.0` is the other convention.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,6 +18,8 @@ from lapwing.model.html import shown, table
 from lapwing.model.linear import LinearModel
 
 BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
+
+Watch = Callable[[np.ndarray, np.ndarray], None]  # (scores, truth), both (documents, a block of the model's rows)
 
 
 @dataclass(frozen=True)
@@ -173,10 +175,12 @@ def evaluate(
     blocks: Iterable[tuple[Any, Sequence[tuple[Hashable, ...]]]],
     *,
     undefined: float = 1.0,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Score blocks of (documents, label sets) and count what was right.
 
-    Documents are kept as sparse vectors, and a few categories at a time are scored over all of them.
+    Documents are kept as sparse vectors, and a few categories at a time are scored over all of them. `watch` sees
+    those scores too, block after block; all categories in one where their probabilities depend on each other.
     """
     number = {label: k for k, label in enumerate(model.classes)}
     vectors: list[sp.csr_matrix] = []
@@ -195,7 +199,7 @@ def evaluate(
     if not vectors:
         raise InputError("there are no documents to evaluate")
     truth = sp.csc_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n, len(number)))
-    tables, areas = _by_category(model, sp.vstack(vectors, format="csr"), truth)
+    tables, areas = _by_category(model, sp.vstack(vectors, format="csr"), truth, watch)
     return Evaluation(
         categories=model.classes,
         exclusive=model.exclusive,
@@ -209,17 +213,23 @@ def evaluate(
     )
 
 
-def _by_category(model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix) -> tuple[Tables, np.ndarray]:
+def _by_category(
+    model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix, watch: Watch | None
+) -> tuple[Tables, np.ndarray]:
     """Tables and AUC of every class, a block of categories after the other."""
     n, classes = truth.shape
     shared = len(model.categories) < classes  # two exclusive classes, one score
     size = max(1, BLOCK_SCORES // max(n, 1))
-    blocks = [slice(0, classes)] if shared else [slice(k, min(k + size, classes)) for k in range(0, classes, size)]
+    if shared or (watch is not None and model.link == "softmax"):
+        size = classes
+    blocks = [slice(k, min(k + size, classes)) for k in range(0, classes, size)]
     tables, areas = [], []
     best, winner = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
     for block in blocks:
         scores = model.scores(matrix, rows=slice(None) if shared else block)
         inside = truth[:, block].toarray()
+        if watch is not None:
+            watch(scores, inside[:, -scores.shape[1] :])
         if not model.exclusive:
             tables.append(Tables.of(inside, model.members(scores, block)))
         elif shared:

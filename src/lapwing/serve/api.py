@@ -293,7 +293,7 @@ def _result(labels: list[str], proba: np.ndarray, chosen: np.ndarray, top: int |
 
 
 def _category(one: Served, name: str) -> Any:
-    for label in one.model.categories:
+    for label in one.model.classes:
         if str(label) == name:
             return label
     raise HTTPException(404, f"the model {one.name!r} has no category {name!r}")
