@@ -23,13 +23,16 @@ def _answers(port: int) -> bool:
 
 
 class Server:
-    def __init__(self, *arguments: object, **environment: str) -> None:
+    def __init__(self, *arguments: object, open_files: int | None = None, **environment: str) -> None:
+        self.open_files = open_files
         self.arguments = [str(argument) for argument in arguments]
         self.environment = {**os.environ, **environment}
 
     def __enter__(self) -> Server:
         self.stderr = tempfile.TemporaryFile("w+b")
         line = [sys.executable, "-m", "lapwing", "serve", *self.arguments, "--port", "0"]
+        if self.open_files is not None:
+            line = ["sh", "-c", f'ulimit -n {self.open_files} && exec "$@"', "sh", *line]
         self.process = subprocess.Popen(line, stderr=self.stderr, env=self.environment)
         until = time.monotonic() + 60
         while not (found := re.search(r"http://(\S+):(\d+)/", self.said())) or not _answers(int(found[2])):

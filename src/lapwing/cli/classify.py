@@ -10,6 +10,7 @@ import numpy as np
 
 from lapwing.cli._common import SPLITS, ExistingPath, model_argument, reading_options
 from lapwing.cli._output import as_json_line, json_option
+from lapwing.errors import InputError
 
 if TYPE_CHECKING:
     from lapwing.model import LinearModel
@@ -37,12 +38,31 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
     from lapwing.model.linear import best
 
     loaded = load(model)
-    for ids, documents, _ in streamed(data, reading, loaded, split):
-        scores = loaded.scores(documents)
+    for block in streamed(data, reading, loaded, split):
+        ids, scores = _scored(loaded, *block[:2], reading["skip_bad"])
+        if not ids:
+            continue
         lines = _json_lines if as_json else _table_lines
         proba = loaded.own_proba(scores)
         answers = lines(loaded, ids, proba, loaded.decide(scores), best(proba, top) if top else None)
         click.echo("\n".join(answers))
+
+
+def _scored(model: LinearModel, ids: list[str], documents: Any, skip_bad: bool) -> tuple[list[str], np.ndarray]:
+    """The scores of a block; a document that cannot be read is named, and with --skip-bad left out."""
+    try:
+        return ids, model.scores(documents)
+    except Exception as error:
+        if len(ids) == 1:
+            said = f"document {ids[0]} cannot be classified: {error}"
+            if not skip_bad:
+                raise InputError(f"{said}; use --skip-bad to go on without it") from error
+            click.echo(f"lapwing: {said}; it is left out", err=True)
+            return [], np.empty((0, 0))
+    half = len(ids) // 2
+    parts = [_scored(model, ids[rows], documents[rows], skip_bad) for rows in (slice(half), slice(half, None))]
+    parts = [part for part in parts if part[0]] or parts[:1]
+    return [one for part in parts for one in part[0]], np.concatenate([part[1] for part in parts])
 
 
 def _json_lines(

@@ -31,6 +31,8 @@ TOKEN = "LAPWING_TOKEN"
 @click.option("--timeout", type=float, default=10.0, show_default=True, help="Seconds for a request.")
 @click.option("--concurrency", type=click.IntRange(min=1), default=32, show_default=True,
               help="Requests at a time; others get 503 and Retry-After.")  # fmt: skip
+@click.option("--max-connections", type=click.IntRange(min=1), default=1000, show_default=True,
+              help="Connections held open, half for any one address; fewer where `ulimit -n` is low.")  # fmt: skip
 @click.option("--reload-every", type=float, default=1.0, show_default=True,
               help="Seconds between looks at the model files; 0 for never.")  # fmt: skip
 @click.option("--grace", type=float, default=10.0, show_default=True, help="Seconds for requests under way at the end.")
@@ -47,6 +49,7 @@ def command(
     max_batch: int,
     timeout: float,
     concurrency: int,
+    max_connections: int,
     reload_every: float,
     grace: float,
     log_level: str,
@@ -68,8 +71,8 @@ def command(
     made_up = token is None and not is_loopback(host)
     settings = ServeSettings(
         host=host, port=port, token=secrets.token_urlsafe(24) if made_up else token, allowed_hosts=allow_host,
-        max_body=max_body, max_batch=max_batch, timeout=timeout, concurrency=concurrency, reload_every=reload_every,
-        grace=grace,
+        max_body=max_body, max_batch=max_batch, timeout=timeout, concurrency=concurrency,
+        max_connections=max_connections, reload_every=reload_every, grace=grace,
     )  # fmt: skip
     listener = listen(settings)
     store = Store(list(models))

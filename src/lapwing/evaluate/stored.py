@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lapwing.errors import InputError
 from lapwing.evaluate.assessment import Assessment
-from lapwing.formats.model_file import write_beside
+from lapwing.formats.model_file import read_regular, write_beside
 from lapwing.model.linear import LinearModel
 
 log = logging.getLogger("lapwing")
@@ -35,7 +35,7 @@ def stored_assessment(path: str | os.PathLike[str], model: LinearModel) -> Asses
     if not stored.exists():
         return None
     try:
-        found = Assessment.from_dict(json.loads(stored.read_bytes()))
+        found = Assessment.from_dict(json.loads(read_regular(stored)))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{stored}: {error}; store it again with `lapwing evaluate --store`") from error
     names = [row.get("category") for row in found.evaluation.get("categories", [])]
@@ -46,4 +46,4 @@ def stored_assessment(path: str | os.PathLike[str], model: LinearModel) -> Asses
 
 
 def _hash(path: str | os.PathLike[str]) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(read_regular(path)).hexdigest()

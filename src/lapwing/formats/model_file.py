@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
@@ -58,7 +59,7 @@ def save(model: LinearModel, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> LinearModel:
     """Read a model file, or raise ModelFileError saying what is wrong with it."""
     try:
-        content = Path(path).read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {path}: {error.strerror or error}") from error
     try:
@@ -67,9 +68,20 @@ def load(path: str | os.PathLike[str]) -> LinearModel:
         raise ModelFileError(f"{path}: {error}") from None
 
 
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """The content of a regular file: a pipe or a device in its place could block for ever, and raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("it is no regular file")
+        return stream.read()
+
+
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether the file begins as a model file does; `load` may still find it damaged."""
     try:
+        if not Path(path).is_file():  # what is read from a pipe is gone
+            return False
         with open(path, "rb") as stream:
             head = stream.read(64)
     except OSError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
@@ -21,6 +23,8 @@ from lapwing.serve.pages import policy_for, serve_page
 from lapwing.serve.settings import ServeSettings
 from lapwing.serve.store import Served, Store
 from lapwing.serve.turns import INLINE, Turns
+
+log = logging.getLogger("lapwing.serve")
 
 Name = Annotated[str, Field(max_length=1000)]
 
@@ -71,6 +75,7 @@ class Explain(Asked):
 class Result(BaseModel):
     predicted: list[str]
     probabilities: dict[str, float] = Field(description="By class, the largest first; each on its own")
+    error: str | None = Field(None, description="Why this text has no answer; others of the same request have theirs")
 
 
 class Classified(BaseModel):
@@ -200,8 +205,8 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
             raise _wrong_kind(one)
         documents = one.matrix(texts, asked.vectors)
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
-        proba, chosen = await turns.do(characters, lambda: one.classify(documents))
-        results = [_result(one.labels, *row, asked.top) for row in zip(proba, chosen, strict=True)]
+        rows = await turns.do(characters, lambda: one.classify_each(documents, size))
+        results = [_result(one.labels, row, asked.top) for row in rows]
         return JSONResponse({"model": one.name, "results": results})
 
     @app.post("/v1/explain", responses=_problems(404, 409, 422, *GUARDED), response_model=Explanation)
@@ -214,7 +219,11 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
         found = await turns.do(len(asked.text), lambda: one.model.explain(asked.text, wanted))
         categories = found.categories if wanted is not None else found.categories[: asked.top]
         return JSONResponse(
-            {"model": one.name, "text": found.text, "categories": [_explained(item) for item in categories]}
+            {
+                "model": one.name,
+                "text": _LONE.sub("\ufffd", found.text),
+                "categories": [_explained(item) for item in categories],
+            }
         )
 
     @app.get("/v1/models", responses=_problems(*GUARDED), response_model=Models)
@@ -257,6 +266,9 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
     return app
 
 
+_LONE = re.compile("[\ud800-\udfff]")  # one becomes one, so that spans fit
+
+
 def _safe(text: str) -> str:
     """Halves of surrogate pairs, which UTF-8 has no bytes for, spelled out."""
     return text[:1000].encode("utf-8", "backslashreplace").decode()
@@ -279,11 +291,18 @@ async def _watch(store: Store, every: float) -> None:
     """Load again what has changed, beside the requests being answered."""
     while True:
         await asyncio.sleep(every)
-        for name in await asyncio.to_thread(store.changed):
-            await asyncio.to_thread(store.reload, name)
+        try:
+            for name in await asyncio.to_thread(store.changed):
+                await asyncio.to_thread(store.reload, name)
+        except Exception:  # without its watcher the server would go on with old models and say nothing
+            log.exception("looking at the model files failed; they are looked at again")
 
 
-def _result(labels: list[str], proba: np.ndarray, chosen: np.ndarray, top: int | None) -> dict[str, Any]:
+def _result(labels: list[str], row: tuple[np.ndarray, np.ndarray] | Exception, top: int | None) -> dict[str, Any]:
+    if isinstance(row, Exception):
+        said = str(row) if isinstance(row, InputError) else "it cannot be read; the log says why"
+        return {"predicted": [], "probabilities": {}, "error": _safe(said)}
+    proba, chosen = row
     order = np.argsort(-proba, kind="stable")
     values = proba.tolist()
     return {

@@ -15,6 +15,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from lapwing.serve.settings import ServeSettings
@@ -27,6 +28,8 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 log = logging.getLogger("lapwing.serve")
 RETRY_AFTER = "1"
 SMALL = 65536  # bytes of a body that is refused unread, and yet not worth a new connection
+LINGER = 5.0  # seconds in which the rest of a body that was refused is read and dropped, before the connection closes
+ADMITTED = "lapwing.admitted"  # in the scope of a request that is being worked for
 OPEN = ("/health",)  # answered whatever the load, and without a token
 
 HEADERS = [
@@ -96,6 +99,7 @@ class Guard:
             self.refused += 1
             raise _Refused(503, "too many requests at a time; try again", ((b"retry-after", RETRY_AFTER.encode()),))
         self.admitted += 1
+        scope[ADMITTED] = True
         try:
             async with asyncio.timeout(self.settings.timeout):
                 await self.app(scope, exchange.receive, exchange.send)
@@ -103,6 +107,7 @@ class Guard:
             raise _Refused(504, f"not done within {self.settings.timeout:g} seconds; send less at a time") from None
         finally:
             self.admitted -= 1
+            del scope[ADMITTED]
 
 
 def _too_large(limit: int) -> _Refused:
@@ -163,12 +168,23 @@ class _Exchange:
         body = json.dumps({"error": refusal.error}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         length = self.headers.get(b"content-length", b"0")
-        if b"transfer-encoding" in self.headers or not length.isdigit() or int(length[:9]) > SMALL or len(length) > 9:
-            headers.append((b"connection", b"close"))  # the rest of its body is not waited for
+        large = b"transfer-encoding" in self.headers or not length.isdigit() or len(length) > 9 or int(length) > SMALL
+        if large:
+            headers.append((b"connection", b"close"))
         await self.send(
             {"type": "http.response.start", "status": refusal.status, "headers": [*headers, *refusal.headers]}
         )
-        await self.send({"type": "http.response.body", "body": body})
+        await self.send({"type": "http.response.body", "body": body, "more_body": large})
+        if large:
+            await self._drop_rest()
+            await self.send({"type": "http.response.body", "body": b""})
+
+    async def _drop_rest(self) -> None:
+        """Read on for a while: a client that is still sending when its connection closes never sees the answer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                while (message := await self._receive())["type"] == "http.request" and message.get("more_body"):
+                    pass
 
     def log(self) -> None:
         if not log.isEnabledFor(logging.INFO):

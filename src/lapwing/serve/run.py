@@ -10,7 +10,8 @@ from lapwing.errors import InputError, MissingExtraError
 from lapwing.serve.settings import ServeSettings
 from lapwing.serve.store import Store
 
-MOST_CONNECTIONS = 1000
+QUEUE = 256  # connections that the system holds until they are accepted
+BURST = 16  # accepted at a time: the event loop takes in several bursts before the first can be counted or closed
 
 
 def check_installed() -> None:
@@ -31,11 +32,18 @@ def guarded(store: Store, settings: ServeSettings) -> Any:
     return Guard(create_app(store, settings), settings)
 
 
+class Listener(socket.socket):
+    """asyncio has one number for the queue of the system and for how many it accepts at a time; here they are two."""
+
+    def listen(self, backlog: int = QUEUE) -> None:
+        super().listen(QUEUE)
+
+
 def listen(settings: ServeSettings) -> socket.socket:
     """A listening socket, so that what was asked for is known to be free before models are loaded."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # The protocol is named: asyncio switches Nagle's algorithm off only where it is, and answers wait 40 ms with it on.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
@@ -49,16 +57,19 @@ def serve(store: Store, settings: ServeSettings, listener: socket.socket) -> Non
     """Answer until SIGINT or SIGTERM; requests under way are finished, within `grace` seconds."""
     import uvicorn
 
+    from lapwing.serve.connections import Connections, most_connections, protocol
+
     config = uvicorn.Config(
         guarded(store, settings),
+        http=protocol(Connections(most_connections(settings, 8 * BURST), settings.timeout)),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="on",
         timeout_keep_alive=15,
         timeout_graceful_shutdown=max(1, round(settings.grace)),
-        limit_concurrency=MOST_CONNECTIONS + 40 * settings.concurrency,  # far above what the guard admits
-        backlog=256,
+        backlog=BURST,
     )
     # uvicorn hands a signal on when it is done: a stop that was asked for is no failure.
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass
 
 from lapwing.errors import SettingsError
 
+LONGEST = 86_400  # seconds
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -21,6 +23,7 @@ class ServeSettings:
     max_batch       texts in a request
     timeout         seconds from the first byte of a request to its answer
     concurrency     requests admitted at a time; others get 503 and Retry-After
+    max_connections   connections held open, requests or not; half of them for any one address
     reload_every    seconds between looks at the model files; 0 for never
     grace           seconds that requests under way are given at shutdown
     """
@@ -33,15 +36,19 @@ class ServeSettings:
     max_batch: int = 256
     timeout: float = 10.0
     concurrency: int = 32
+    max_connections: int = 1000
     reload_every: float = 1.0
     grace: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_batch", "concurrency"):
+        for name in ("max_body", "max_batch", "concurrency", "max_connections"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be 1 or more, got {getattr(self, name)!r}")
-        if not self.timeout > 0 or self.reload_every < 0 or self.grace < 0:
-            raise SettingsError("timeout must be > 0, reload_every and grace 0 or more seconds")
+        for name in ("timeout", "reload_every", "grace"):
+            if not 0 <= getattr(self, name) <= LONGEST:
+                raise SettingsError(f"{name} must be 0 to {LONGEST} seconds, got {getattr(self, name)!r}")
+        if not self.timeout > 0:
+            raise SettingsError(f"timeout must be > 0 seconds, got {self.timeout!r}")
         if not 0 <= self.port < 65536:
             raise SettingsError(f"port must be between 0 and 65535, got {self.port!r}")
         if self.token is not None and (
@@ -53,7 +60,9 @@ class ServeSettings:
 
     def admits(self, host: str) -> bool:
         """Whether a request for this Host header is for us: a page elsewhere cannot be made to reach us by its name."""
-        name = _without_port(host).lower()
+        name = host_name(host)
+        if name is None:
+            return False
         if name in LOOPBACK or name == self.host.lower() or name in {one.lower() for one in self.allowed_hosts}:
             return True
         if not _is_wildcard(self.host):
@@ -61,10 +70,19 @@ class ServeSettings:
         return name == socket.gethostname().lower() or _is_address(name)
 
 
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host
+_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
+
+
+def host_name(header: str) -> str | None:
+    """The host of a Host header, `name`, `name:port`, `1.2.3.4:port` or `[::1]:port`; None for anything else."""
+    name, separator, port = header.lower().rpartition(":")
+    if not separator or name.endswith(":") or header.endswith("]"):
+        name, separator, port = header.lower(), "", ""
+    if separator and not (port.isascii() and port.isdecimal() and len(port) < 6 and int(port) < 65536):
+        return None
+    if name.startswith("[") and name.endswith("]"):
+        return name[1:-1] if _is_address(name[1:-1]) and ":" in name else None
+    return name if _NAME.fullmatch(name) else None
 
 
 def _is_address(name: str) -> bool:

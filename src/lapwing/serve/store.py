@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.errors import InputError, LapwingError
+from lapwing.corpus.fields import sound
+from lapwing.errors import InputError
 from lapwing.evaluate import Assessment, stored_assessment
 from lapwing.evaluate.stored import evaluation_path
 from lapwing.formats import load
 from lapwing.model import Columns, LinearModel
 
 log = logging.getLogger("lapwing.serve")
+RETRY = 10.0  # seconds until a file that could not be loaded is tried again, changed or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,30 @@ class Served:
         scores = self.model.scores(documents, method="plain")  # Numba is not loaded for a long text
         return self.model.own_proba(scores), self.model.decide(scores)
 
+    def classify_each(self, documents: Any, size: int) -> list[tuple[np.ndarray, np.ndarray] | Exception]:
+        """Probabilities and decisions, document by document; one that cannot be read does not take others with it."""
+        try:
+            return list(zip(*self.classify(documents), strict=True))
+        except Exception as error:
+            log.exception("a document cannot be classified", extra={"model": self.name, "error": type(error).__name__})
+        found: list[Any] = [self._problem(documents[i : i + 1]) for i in range(size)]
+        good = [i for i, problem in enumerate(found) if problem is None]
+        rows = zip(*self.classify(_rows(documents, good)), strict=True) if good else ()
+        for i, row in zip(good, rows, strict=True):
+            found[i] = row
+        return found
+
+    def _problem(self, document: Any) -> Exception | None:
+        try:
+            self.model.scores(document, method="plain")
+        except Exception as error:
+            return error
+        return None
+
+
+def _rows(documents: Any, numbers: list[int]) -> Any:
+    return [documents[i] for i in numbers] if isinstance(documents, list) else documents[numbers]
+
 
 class Store:
     """Models by name, in the order given; the first answers where none is named."""
@@ -58,13 +85,14 @@ class Store:
     def __init__(self, paths: list[str]) -> None:
         self.paths: dict[str, str] = {}
         for path in paths:
-            name = Path(path).name.removesuffix(".lapwing") or "model"
+            name = sound(Path(path).name.removesuffix(".lapwing")) or "model"
             if name in self.paths:
                 raise InputError(f"two models would be called {name!r}; rename one of the files")
             self.paths[name] = path
         self.state = {name: _state(path) for name, path in self.paths.items()}
         self.models = {name: self._load(name) for name in self.paths}
         self.loads = dict.fromkeys(self.paths, 1)
+        self.failed: dict[str, tuple[float, str]] = {}  # when a reload last failed, and why
 
     def _load(self, name: str) -> Served:
         path = self.paths[name]
@@ -81,22 +109,27 @@ class Store:
         return self.first if name is None else self.models.get(name)
 
     def changed(self) -> list[str]:
-        """Models whose file, or stored evaluation, is another than when last looked at."""
+        """Models whose file, or stored evaluation, is another than when last looked at, or could not be loaded."""
         found = []
         for name, path in self.paths.items():
             state = _state(path)
-            if state != self.state[name]:
+            tried = self.failed.get(name)
+            if state != self.state[name] or (tried is not None and time.monotonic() - tried[0] > RETRY):
                 self.state[name] = state
                 found.append(name)
         return found
 
     def reload(self, name: str) -> bool:
-        """Put the new model in place of the old; a file that cannot be read leaves the old one serving."""
+        """Put the new model in place of the old; whatever goes wrong leaves the old one serving."""
         try:
             fresh = self._load(name)
-        except (LapwingError, OSError) as error:
-            log.error("reload failed, the old model goes on", extra={"model": name, "error": str(error)})
+        except Exception as error:  # also what nobody thought of: the watcher must outlive it
+            said = f"{type(error).__name__}: {error}"
+            if self.failed.get(name, (0.0, ""))[1] != said:
+                log.error("reload failed, the old model goes on", extra={"model": name, "error": said})
+            self.failed[name] = (time.monotonic(), said)
             return False
+        self.failed.pop(name, None)
         self.models[name] = fresh
         self.loads[name] += 1
         log.info("model reloaded", extra={"model": name})

@@ -72,4 +72,13 @@ def strip_html(text: str) -> str:
     The standard library's parser is not used: what it returns changes from one Python release to the next,
     it takes quadratic time on unclosed tags, and some of its releases refuse `<![`.
     """
-    return unescape(_MARKUP.sub(" ", text))
+    return unescape(_numbers(_MARKUP.sub(" ", text)))
+
+
+_ZEROS = re.compile(r"&#0+(?=[0-9])")
+_TOO_LARGE = re.compile(r"&#[0-9]{8,};?")
+
+
+def _numbers(text: str) -> str:
+    """Numbers of more digits than any code point as unescape reads short ones: Python refuses to read 5,000 digits."""
+    return _TOO_LARGE.sub("\ufffd", _ZEROS.sub("&#", text)) if "&#" in text else text

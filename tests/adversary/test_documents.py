@@ -1,0 +1,60 @@
+"""Documents that are meant no good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.run import Command
+from report.build import model
+
+from lapwing.formats import save
+from lapwing.text import TextSettings
+from lapwing.text.tokens import strip_html
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("a&#" + "9" * 5000 + ";b", "a\ufffdb"),
+        ("a&#" + "9" * 5000 + " b", "a\ufffd b"),
+        ("a&#" + "0" * 5000 + "65;b", "aAb"),
+        ("&#" + "0" * 5000, "\ufffd"),
+        ("&#x" + "0" * 5000 + "41;", "A"),
+        ("&#x" + "f" * 5000 + ";", "\ufffd"),
+        ("&#1114112; &#55296;", "\ufffd \ufffd"),
+    ],
+)
+def test_numbers_of_many_digits(given: str, wanted: str) -> None:
+    assert strip_html(given) == wanted
+
+
+def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --skip-bad the first is named; with it the others are classified as if it had never been there."""
+    from lapwing.text import counts
+
+    real = counts.strip_html
+
+    def fail(text: str) -> str:
+        if "poison" in text:
+            raise ValueError("poison")
+        return real(text)
+
+    save(model(TextSettings(strip_html=True)), tmp_path / "m.lapwing")
+    texts = ["oil", "wheat", "poison", "gas", "bank", "poison", "rate"]
+    data, clean = tmp_path / "d.jsonl", tmp_path / "c.jsonl"
+    lines = [json.dumps({"id": f"d{k}", "text": text}) + "\n" for k, text in enumerate(texts)]
+    data.write_text("".join(lines))
+    clean.write_text("".join(line for line in lines if "poison" not in line))
+    wanted = run("classify", tmp_path / "m.lapwing", clean, "--json")
+    monkeypatch.setattr(counts, "strip_html", fail)
+    refused = run("classify", tmp_path / "m.lapwing", data)
+    assert refused.code == 2
+    assert "document d2 cannot be classified" in refused.err
+    assert "--skip-bad" in refused.err
+    found = run("classify", tmp_path / "m.lapwing", data, "--json", "--skip-bad")
+    assert found.code == 0
+    assert found.out == wanted.out
+    assert "document d2" in found.err
+    assert "document d5" in found.err
