@@ -153,3 +153,19 @@ def test_probit(run: Command, reviews: Path, tmp_path: Path) -> None:
     ran = run("train", reviews, "-o", tmp_path / "m", "--ngrams", "word", "--link", "probit", "--json")
     assert ran.json["largest_relative_gap"] <= 1e-4
     assert np.isfinite(load(tmp_path / "m").fits.objective).all()
+
+
+@pytest.mark.parametrize(
+    ("flags", "feature"),
+    [(("--word-ngrams", 1, 2), "not bad"), (("--char-ngrams", 5, 6, "--tokens", "char"), "ot␣bad")],
+)
+def test_all_short_ngrams(run: Command, reviews: Path, tmp_path: Path, flags: tuple[object, ...], feature: str) -> None:
+    """As plain features, with weights: they tell apart what single words cannot."""
+    model = build.train(reviews, tmp_path / "m.lapwing", *map(str, flags), "--stop-words", "none", "--variance", "20")
+    answers = run("classify", model, stdin=b"it was not bad at all\nit was not good at all\n").lines
+    assert ["yes" in line for line in answers] == [True, False]
+    told = run("inspect", model, "--category", "yes").out + run("explain", model, "it was not bad", "--json").out
+    assert feature in told or feature.replace("␣", " ") in told
+    assert "numba" not in loaded_by("classify", model, reviews)
+    refused = run("train", reviews, "-o", tmp_path / "n", "--ngrams", "word", *map(str, flags))
+    assert "no place beside --ngrams" in refused.err

@@ -254,3 +254,20 @@ def test_characters_are_neither_stopped_nor_stemmed() -> None:
 def test_lists_of_labels_for_some_texts_only_are_refused() -> None:
     with pytest.raises(InputError, match="give every text a list"):
         TextClassifier().fit(["oil", "wheat", "gas"], [["energy"], "grain", ["energy"]])
+
+
+def test_short_ngrams_are_parameters(tmp_path: Path) -> None:
+    """In a grid, with lists or tuples; saved, loaded and explained."""
+    texts = ["not bad", "good", "quite good", "not good", "bad", "quite bad"] * 6
+    labels = [1, 1, 1, 0, 0, 0] * 6
+    base = TextClassifier(variance=50.0, stop_words="none", stemmer="none")
+    grid = GridSearchCV(base, {"word_ngrams": [(1, 1), [1, 2]]}, cv=3).fit(texts, labels)
+    assert tuple(grid.best_params_["word_ngrams"]) == (1, 2)
+    assert grid.best_score_ == 1.0
+    grid.best_estimator_.save(tmp_path / "m.lapwing")
+    loaded = lapwing.load(tmp_path / "m.lapwing")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), grid.predict_proba(texts))
+    features = {part.feature: part.spans for part in loaded.explain("a not  Bad one").categories[0].contributions}
+    assert features["not bad"] == ((2, 10),)
+    letters = LogTfidfVectorizer(char_ngrams=(2, 3)).fit(texts)
+    assert " no" in letters.get_feature_names_out().tolist()

@@ -49,6 +49,13 @@ def test_what_schema_1_holds() -> None:
     assert dict(zip(model.weighting.terms, model.weighting.document_frequency, strict=True))["wheat"] == 3
 
 
+def test_what_schema_2_adds() -> None:
+    model = load(DATA / "golden-schema2.lapwing")
+    assert model.weighting is not None
+    assert model.weighting.settings.word_ngrams == (1, 2)
+    assert "corn price" in model.feature_names
+
+
 def test_the_script_still_makes_the_file_of_this_schema() -> None:
     made = runpy.run_path(str(DATA / "make_golden.py"))["golden"]()
     assert_same(made, load(DATA / f"golden-schema{SCHEMA}.lapwing"))

@@ -36,8 +36,12 @@ def arrays(elements: st.SearchStrategy, size: int, dtype: type = np.float64) -> 
 
 @st.composite
 def weightings(draw: st.DrawFn) -> Weighting:
+    tokens = draw(st.sampled_from(["word", "char", "ready"]))
+    characters = draw(st.sampled_from([None, (3, 5), (1, 1)]))
     text = TextSettings(
-        tokens=draw(st.sampled_from(["word", "char", "ready"])),
+        tokens=tokens,
+        word_ngrams=draw(st.sampled_from([(1, 1)] if tokens == "char" or characters else [(1, 1), (1, 2), (2, 3)])),
+        char_ngrams=characters,
         digits=draw(st.booleans()),
         strip_html=draw(st.booleans()),
         stop_words=draw(st.sampled_from(["smart", "none"]) | st.lists(written, max_size=3)),
@@ -270,9 +274,9 @@ def test_files_that_are_no_model(tmp_path: Path) -> None:
 
 def test_a_later_schema_is_named() -> None:
     content = to_bytes(text_model())
-    newer = content.replace(b'\\"schema\\":1', b'\\"schema\\":2')
+    newer = content.replace(b'\\"schema\\":1', b'\\"schema\\":9')
     at = newer.index(b'\\"sha256\\":\\"') + len(b'\\"sha256\\":\\"')
     blank = newer[:at] + b"0" * 64 + newer[at + 64 :]
     sealed = blank[:at] + hashlib.sha256(blank).hexdigest().encode() + blank[at + 64 :]
-    with pytest.raises(ModelFileError, match="schema 2 is not known"):
+    with pytest.raises(ModelFileError, match="schema 9 is not known"):
         from_bytes(sealed)

@@ -29,6 +29,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "no digits": {"settings": TextSettings(digits=False, stop_words=("oil", "don't"), stemmer="none")},
     "raw": {"settings": TextSettings(tf="raw", idf=False, cosine=False, stemmer="russian")},
     "binary": {"settings": TextSettings(tf="binary", min_df=2, stemmer="turkish")},
+    "bigrams": {"settings": TextSettings(word_ngrams=(1, 2))},
+    "words in threes": {"settings": TextSettings(word_ngrams=(2, 3), stop_words="none", stemmer="none", min_df=2)},
+    "ready-made, bigrams": {"settings": TextSettings(tokens="ready", word_ngrams=(1, 2))},
+    "characters inside words": {"settings": TextSettings(char_ngrams=(3, 5), strip_html=True)},
+    "characters across words": {"settings": TextSettings(char_ngrams=(1, 3), tokens="char")},
     "word n-grams": {"settings": TextSettings.for_ngrams(ngrams=True)},
     "character n-grams": {"settings": TextSettings.for_ngrams(tokens="char", ngrams=True, strip_html=True)},
     "n-grams between stop words": {

@@ -300,3 +300,17 @@ def test_rare_words_have_larger_variances() -> None:
     assert l1[4] == np.sqrt(0.5)  # the intercept is no word
     arrays = compiled(by_idf(), 4.0)
     assert (arrays.lower[1], arrays.upper[1]) == (0.0, 0.0)  # in every document: as if multiplied by 0
+
+
+def test_features_of_a_bag_of_ngrams() -> None:
+    pairs = TextSettings(word_ngrams=(1, 2), stemmer="none")
+    table = PriorTable({"corn prices": 1.0}).in_terms(pairs)
+    assert [r.feature for r in table.rows] == ["corn prices"]
+    words = from_words({"grain": ["wheat", "corn"]}).in_terms(pairs)
+    assert sorted(r.feature for r in words.rows) == ["corn", "wheat"]
+    with pytest.raises(PriorError, match="expected one word"):
+        PriorTable({"ab cd ef": 1.0}).in_terms(pairs)
+    letters = PriorTable({" The": 1.0}).in_terms(TextSettings(char_ngrams=(3, 5)))
+    assert [r.feature for r in letters.rows] == [" the"]
+    with pytest.raises(PriorError, match="'th'"):
+        PriorTable({"th": 1.0}).in_terms(TextSettings(char_ngrams=(3, 5)))

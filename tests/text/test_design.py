@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from lapwing.text import TextSettings, Weighting, count_terms, counts, design
+from lapwing.text import TextSettings, Weighting, count_terms, design, reading
 
 from .strategies import texts
 
@@ -119,16 +119,16 @@ def test_weights_depend_on_nothing_but_the_document(
     for i, document in enumerate(documents):
         assert same_bits(together[i], weighting.vectors([document], method="kernel"))
     with monkeypatch.context() as patch:
-        patch.setattr(counts, "BATCH_CHARACTERS", batch)
+        patch.setattr(reading, "BATCH_CHARACTERS", batch)
         assert same_bits(together, weighting.vectors(documents, method="plain"))
         assert same_bits(together, weighting.vectors(documents, method="kernel"))
-        patch.setattr(counts, "PLAIN_CHARACTERS", 0)
+        patch.setattr(reading, "PLAIN_CHARACTERS", 0)
         assert same_bits(together, weighting.vectors(documents))
 
 
 def test_the_kernels_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over 4096 distinct words in several batches, words met again after the table was rebuilt."""
-    monkeypatch.setattr(counts, "BATCH_CHARACTERS", 9000)
+    monkeypatch.setattr(reading, "BATCH_CHARACTERS", 9000)
     documents = [" ".join(f"w{i * 700 + j} w{j}" for j in range(1500)) for i in range(20)]
     plain = count_terms(documents, settings(), method="plain")
     kernel = count_terms(documents, settings(), method="kernel")
@@ -149,7 +149,7 @@ def test_counts_are_sorted_and_whole(method: str) -> None:
 
 @pytest.mark.parametrize("batch", [1, 7, 1 << 22])
 def test_progress_adds_up(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "BATCH_CHARACTERS", batch)
+    monkeypatch.setattr(reading, "BATCH_CHARACTERS", batch)
     steps: list[int] = []
     design(TRAINING, settings(), progress=steps.append)
     assert sum(steps) == len(TRAINING)

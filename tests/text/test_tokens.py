@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.text import TextSettings, count_terms, strip_html, token_spans, tokenize
-from lapwing.text.counts import Tokens, count_kernel, count_plain
 from lapwing.text.table import CLASS_SHIFT, IGNORABLE, SPACE, token_table
+from lapwing.text.token_counts import Tokens, count_kernel, count_plain
 
 from .strategies import texts
 

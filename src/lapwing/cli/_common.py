@@ -152,7 +152,8 @@ def rows_named(model: LinearModel, names: Sequence[str]) -> list[int]:
 def readable(feature: str, model: LinearModel) -> str:
     """A feature for the eye: blanks of an n-gram of characters are part of it, and shown."""
     text = None if model.weighting is None else model.weighting.settings
-    return feature.replace(" ", "␣") if text is not None and text.ngrams and text.tokens == "char" else feature
+    ngrams = text is not None and (text.ngrams or text.is_bag) and not text.joint
+    return feature.replace(" ", "␣") if ngrams else feature
 
 
 SPLITS = click.Choice(["train", "validation", "test", "all"])

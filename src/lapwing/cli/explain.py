@@ -104,7 +104,8 @@ def _highlighted(result: Explanation, one: CategoryExplanation, model: LinearMod
 
     text = Text(result.text)
     strongest = max((abs(part.contribution) for part in one.contributions), default=0.0)
-    ngrams = model.weighting is not None and model.weighting.settings.ngrams
+    settings = None if model.weighting is None else model.weighting.settings
+    ngrams = settings is not None and (settings.ngrams or settings.is_bag)
     for part in reversed(one.contributions):
         style = "green" if part.contribution > 0 else "red"
         if abs(part.contribution) >= 0.5 * strongest:

@@ -188,6 +188,22 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     help="Fewest documents a word must be in.",
 )
 @click.option(
+    "--word-ngrams",
+    type=int,
+    nargs=2,
+    default=(1, 1),
+    show_default=True,
+    metavar="FROM TO",
+    help="Words in a row that are features: 1 2 for single words and pairs, up to 3.",
+)
+@click.option(
+    "--char-ngrams",
+    type=int,
+    nargs=2,
+    metavar="FROM TO",
+    help="Features are characters in a row, as 3 5, inside words; with --tokens char across them.",
+)
+@click.option(
     "--jobs",
     type=int,
     callback=_jobs,
@@ -331,6 +347,7 @@ def _settings(options: dict[str, Any]) -> Any:
         tokens=options["tokens"], digits=options["digits"], strip_html=options["strip_html"],
         stop_words=_stop_words(options["stop_words"]), stemmer=options["stemmer"], tf=options["tf"],
         idf=options["idf"], cosine=options["cosine"], min_df=options["min_df"],
+        word_ngrams=options["word_ngrams"], char_ngrams=options["char_ngrams"],
     )  # fmt: skip
     plan = CrossValidation(
         variances=_numbers(options["cv_variances"]), folds=options["cv_folds"], runs=options["cv_runs"],
@@ -364,7 +381,7 @@ def _check_ngrams(options: dict[str, Any]) -> None:
         if options["solver"] in ("exact", "greedy"):
             raise SettingsError(f"--solver {options['solver']} belongs to --ngrams; add --ngrams word or --ngrams char")
         return
-    for name in filter(_given, ("tokens", "tf", "idf", "cosine", "min_df")):
+    for name in filter(_given, ("tokens", "tf", "idf", "cosine", "min_df", "word_ngrams", "char_ngrams")):
         instead = {"tokens": "give --ngrams its value", "min_df": "use --min-support"}.get(name, "leave it out")
         raise SettingsError(
             f"--{name.replace('_', '-')} has no place beside --ngrams, whose features are present or not; {instead}"

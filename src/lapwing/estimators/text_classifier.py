@@ -81,6 +81,8 @@ class TextClassifier(TextsClassifier):
         idf: bool = True,
         cosine: bool = True,
         min_df: int = 1,
+        word_ngrams: tuple[int, int] = (1, 1),
+        char_ngrams: tuple[int, int] | None = None,
         prior: str | Prior = "laplace",
         link: str = "logit",
         multi_class: str = "ovr",
@@ -113,6 +115,8 @@ class TextClassifier(TextsClassifier):
         self.idf = idf
         self.cosine = cosine
         self.min_df = min_df
+        self.word_ngrams = word_ngrams
+        self.char_ngrams = char_ngrams
         self.prior = prior
         self.link = link
         self.multi_class = multi_class

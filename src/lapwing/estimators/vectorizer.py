@@ -51,6 +51,8 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
         idf: bool = True,
         cosine: bool = True,
         min_df: int = 1,
+        word_ngrams: tuple[int, int] = (1, 1),
+        char_ngrams: tuple[int, int] | None = None,
     ) -> None:
         self.tokens = tokens
         self.digits = digits
@@ -61,6 +63,8 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
         self.idf = idf
         self.cosine = cosine
         self.min_df = min_df
+        self.word_ngrams = word_ngrams
+        self.char_ngrams = char_ngrams
 
     def fit(self, texts: Iterable[str], y: Any = None) -> LogTfidfVectorizer:
         self.fit_transform(texts)

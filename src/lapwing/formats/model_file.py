@@ -1,10 +1,10 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
-Schema 1. Tensors: terms (UTF-8 bytes of all names) with terms_ptr, document_frequency for text models and,
-where a prior named any, `named`, the terms that have a column however rare; weights by rows (weights_ptr,
-weights_index, weights_data), intercepts, thresholds, and one fit_* entry per category. The JSON names the
-schema, link, labels, text settings and provenance, and carries a SHA-256 over
-every byte of the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number is
+Schema 2; a model without short n-grams, which schema 1 can hold, is written as that. Tensors: terms (UTF-8 bytes of
+all names) with terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms that
+have a column however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and one
+fit_* entry per category. The JSON names the schema, link, labels, text settings and provenance, and carries a SHA-256
+over every byte of the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number is
 still checked: a file can be well-hashed and hostile. Nothing in it is ever executed, and nothing larger than the
 file itself is allocated from a number it states.
 """
@@ -32,7 +32,7 @@ from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
 from lapwing.text.matching import NgramWeighting
 
-SCHEMA = 1
+SCHEMA = 2
 KEY = "lapwing"
 BLANK_HASH = "0" * 64
 
@@ -131,7 +131,7 @@ def to_bytes(model: LinearModel) -> bytes:
         **{f"fit_{f.name}": getattr(model.fits, f.name) for f in fields(FitSummary)},
     }
     header: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": 2 if model.weighting is not None and model.weighting.settings.is_bag else 1,
         "sha256": BLANK_HASH,
         "link": model.link,
         "exclusive": model.exclusive,
@@ -221,7 +221,7 @@ def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         header = json.loads(text)
         if not isinstance(header, dict) or _canonical(header) != text:
             raise ModelFileError("not a lapwing model file")
-        if header.get("schema") != SCHEMA:
+        if header.get("schema") not in range(1, SCHEMA + 1):
             raise ModelFileError(
                 f"schema {header.get('schema')!r} is not known to this lapwing, which reads up to {SCHEMA}; "
                 "a newer release may read it"
@@ -293,6 +293,7 @@ def _names(letters: np.ndarray, ends: np.ndarray) -> list[str]:
 def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Sequence[str]) -> Weighting:
     _need(isinstance(header["text"], dict), "the text settings are not an object")
     settings = TextSettings.from_dict(header["text"])
+    _need(header["schema"] == (2 if settings.is_bag else 1), "the schema is not that of its text settings")
     n_documents, frequency = header["n_documents"], tensors["document_frequency"]
     _need(type(n_documents) is int and 0 < n_documents < 2**53, "the number of documents is not positive")
     _need(frequency.size == len(terms), "terms and document frequencies differ in number")

@@ -155,6 +155,9 @@ def _about(model: LinearModel) -> str:
     else:
         text = model.weighting.settings
         tokens = f"{text.tokens} {'n-grams' if text.ngrams else 'tokens'}"
+        if text.is_bag:
+            shortest, longest = text.lengths
+            tokens = f"n-grams of {shortest} to {longest} {'characters' if text.char_ngrams else 'tokens'}"
     told = [f"lapwing {made.get('lapwing', '?')}", f"link {model.link}", tokens]
     if model.weighting is not None and model.weighting.settings.stems:
         told.append(f"stemmer {model.weighting.settings.stemmer}")

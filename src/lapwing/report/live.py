@@ -61,7 +61,14 @@ def text_tables(model: LinearModel) -> dict[str, Any]:
     kind = KINDS[type(weighting)]
     read = {
         "kind": kind,
-        "settings": {**settings.to_dict(), "stop_words": None, "stems": settings.stems},
+        "settings": {
+            **settings.to_dict(),
+            "stop_words": None,
+            "stems": settings.stems,
+            "lengths": settings.lengths,
+            "joint": settings.joint,
+            "inside_words": settings.inside_words,
+        },
         "stemmer": settings.stemmer if settings.stems else None,
         "table": {
             "runs": [number for run in table.runs for number in run],

@@ -25,6 +25,7 @@ from lapwing.errors import InputError, PriorError
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.priors import Columns, Prior, as_prior, check_variance
 from lapwing.text import TextSettings, count_terms, tokenize
+from lapwing.text.spans import bag_spans
 
 INTERCEPT = "(intercept)"
 OTHERS = "*"  # every feature that has no row of its own
@@ -382,10 +383,30 @@ def _terms(rows: Sequence[Row], text: TextSettings | None) -> list[list[str]]:
     """The distinct terms of each row's feature. Features of vectors are as they are, with blanks between them."""
     if text is None:
         return [r.feature.split() if r.phrase else [r.feature] for r in rows]
+    if text.is_bag:
+        return [_words_of(r.feature, text) if r.phrase else _whole(r.feature, text) for r in rows]
     counts = count_terms([r.feature for r in rows], text, method="plain")
     ends = counts.matrix.indptr.tolist()
     columns = counts.matrix.indices.tolist()
     return [[counts.terms[j] for j in columns[a:b]] for a, b in pairwise(ends)]
+
+
+def _words_of(feature: str, text: TextSettings) -> list[str]:
+    """The single words of running text: which of them belong together it does not say."""
+    return count_terms([feature], replace(text, word_ngrams=(1, 1)), method="plain").terms
+
+
+def _whole(feature: str, text: TextSettings) -> list[str]:
+    """The one n-gram that all of the feature is; where it is none, all that are in it."""
+    if text.char_ngrams:  # as models name them, blanks included
+        shortest, longest = text.char_ngrams
+        name = feature
+        if text.tokens != "ready":
+            name = "".join(tokenize(feature, replace(text, tokens="char", char_ngrams=None)))
+        return [name] if shortest <= len(name) <= longest else []
+    spans = list(bag_spans(feature, text))
+    ends = min((start for start, _, _ in spans), default=0), max((end for _, end, _ in spans), default=0)
+    return [name for *span, name in spans if tuple(span) == ends] or sorted({name for _, _, name in spans})
 
 
 def _no_term(feature: str, terms: list[str], text: TextSettings | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.text.counts import Counts, count_terms, terms_of
+from lapwing.text.counts import Counts, count_terms
 from lapwing.text.settings import TextSettings
-from lapwing.text.tokens import token_spans
+from lapwing.text.spans import bag_spans
 from lapwing.text.weighting import weigh
 
 
@@ -62,18 +62,9 @@ class Weighting:
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
         """Where each term stands in the text."""
         places: dict[str, list[tuple[int, int]]] = {}
-        for start, end, term in term_spans(text, self.settings):
-            if term is not None:
-                places.setdefault(term, []).append((start, end))
+        for start, end, term in bag_spans(text, self.settings):
+            places.setdefault(term, []).append((start, end))
         return {term: tuple(where) for term, where in places.items()}
-
-
-def term_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, str | None]]:
-    """(start, end, term) of every token, in the order of the text; None for a stop word."""
-    found = list(token_spans(text, settings))
-    terms, term_of = terms_of([token for _, _, token in found], settings)
-    for (start, end, _), t in zip(found, term_of.tolist(), strict=True):
-        yield start, end, terms[t] if t >= 0 else None
 
 
 def take_columns(matrix: sp.csr_matrix, column_of: np.ndarray, width: int) -> sp.csr_matrix:

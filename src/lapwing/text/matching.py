@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.design import Weighting, term_spans
-from lapwing.text.ngrams import joint
+from lapwing.text.design import Weighting
 from lapwing.text.sequences import Sequences, sequences
 from lapwing.text.settings import TextSettings
+from lapwing.text.spans import term_spans
 
 PLAIN_TERMS = 60_000  # below this plain Python is done before Numba is loaded
 
@@ -28,7 +28,7 @@ class Automaton:
     """
 
     def __init__(self, ngrams: Sequence[str], settings: TextSettings) -> None:
-        blank = joint(settings)
+        blank = settings.joint
         self.number: dict[str, int] = {}  # of every term in an n-gram
         self.step: list[dict[int, int]] = [{}]
         self.feature, self.length = [-1], [0]

@@ -62,11 +62,11 @@ class NgramSpace:
         """
         lengths = self.longest[classes]
         spelled = self._spelled(self._longest_at[classes], np.minimum(lengths, SPELLED_OUT))
-        cut = f"{joint(self.settings)}…"
+        cut = f"{self.settings.joint}…"
         return [name + cut if n > SPELLED_OUT else name for name, n in zip(spelled, lengths.tolist(), strict=True)]
 
     def _spelled(self, at: np.ndarray, lengths: np.ndarray) -> list[str]:
-        terms, numbers, blank = self.tokens.terms, self.tokens.numbers, joint(self.settings)
+        terms, numbers, blank = self.tokens.terms, self.tokens.numbers, self.settings.joint
         return [
             blank.join([terms[t] for t in numbers[a : a + n].tolist()])
             for a, n in zip(at.tolist(), lengths.tolist(), strict=True)
@@ -98,11 +98,6 @@ def unigrams(tokens: Sequences, min_support: int) -> sp.csr_matrix:
     matrix = matrix[:, np.bincount(matrix.indices, minlength=shape[1]) >= min_support].astype(np.float64)
     matrix.data[:] = 1.0
     return matrix
-
-
-def joint(settings: TextSettings) -> str:
-    """What stands between the tokens of an n-gram's name: nothing where they are characters."""
-    return "" if settings.tokens == "char" else " "
 
 
 def ngram_space(

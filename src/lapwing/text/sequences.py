@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lapwing.text.counts import in_batches, terms_of, tokens_by_kernel
+from lapwing.text.reading import in_batches, terms_of, tokens_by_kernel
 from lapwing.text.settings import TextSettings
 from lapwing.text.tokens import tokenize
 
@@ -29,6 +29,11 @@ def sequences(
 ) -> Sequences:
     """The terms of every document in their order. `method` "plain" or "kernel" forces one of the two paths."""
     batches, plain = in_batches(documents, settings, method, progress)
+    return read_sequences(batches, settings, plain)
+
+
+def read_sequences(batches: Iterable[list[str]], settings: TextSettings, plain: bool) -> Sequences:
+    """The same for documents in batches."""
     tokens, numbers, lengths = (_plain if plain else _kernel)(batches, settings)
     terms, term_of = terms_of(tokens, settings)
     starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

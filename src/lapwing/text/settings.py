@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -15,6 +15,7 @@ from lapwing.text.table import CURRENT_VERSION, token_table
 
 TOKENS = ("word", "char", "ready")
 TF = ("log", "raw", "binary")
+MOST_WORDS, MOST_CHARACTERS = 3, 6  # of an n-gram: so many fit a key of kernels/bags.py, whatever they are
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class TextSettings:
     min_df      terms in fewer training documents get no column; they still count in the norm
     table       version of the token table
     ngrams      whether terms are n-grams, of which some were chosen; 1 where a document has them
+    word_ngrams from how many to how many tokens in a row are counted as one term, none of them a stop word
+    char_ngrams the same in characters instead: those inside each token, of words neither stopped nor stemmed, with a
+                blank before and after it, a shorter one being counted whole; those of tokens="char" go across words
     """
 
     tokens: str = "word"
@@ -45,6 +49,8 @@ class TextSettings:
     min_df: int = 1
     table: int = CURRENT_VERSION
     ngrams: bool = False
+    word_ngrams: tuple[int, int] = (1, 1)
+    char_ngrams: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         _one_of("tokens", self.tokens, TOKENS)
@@ -67,18 +73,54 @@ class TextSettings:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a whole number of 1 or more, got {value!r}")
         token_table(self.table)
+        self._check_lengths()
+
+    def _check_lengths(self) -> None:
+        for name, most in (("word_ngrams", MOST_WORDS), ("char_ngrams", MOST_CHARACTERS)):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _lengths(name, value, most))
+        if self.char_ngrams and self.word_ngrams != (1, 1):
+            raise SettingsError(
+                f"word_ngrams must be (1, 1) beside char_ngrams, which take their place, got {self.word_ngrams}"
+            )
+        if self.tokens == "char" and self.word_ngrams != (1, 1):
+            raise SettingsError(
+                f"word_ngrams need words, and tokens are characters; use char_ngrams={self.word_ngrams}"
+            )
+        if self.ngrams and self.is_bag:
+            raise SettingsError("word_ngrams and char_ngrams are all in use; a search for n-grams has none of them")
+
+    @property
+    def is_bag(self) -> bool:
+        """Whether terms are n-grams, all of them."""
+        return self.char_ngrams is not None or self.word_ngrams != (1, 1)
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Of the n-grams that are terms."""
+        return self.char_ngrams or self.word_ngrams
+
+    @property
+    def inside_words(self) -> bool:
+        """Whether they are n-grams of the characters of each token."""
+        return self.char_ngrams is not None and self.tokens != "char"
+
+    @property
+    def joint(self) -> str:
+        """What stands between the parts of an n-gram's name: nothing where they are characters."""
+        return "" if self.tokens == "char" or self.char_ngrams else " "
 
     @property
     def stems(self) -> bool:
         """Whether tokens are stemmed: words are, single characters and ready-made tokens are not."""
-        return self.tokens == "word" and self.stemmer != "none"
+        return self.tokens == "word" and self.stemmer != "none" and not self.char_ngrams
 
     @cached_property
     def stop_set(self) -> frozenset[str]:
         """Every token of every entry of the stop list: "don't" stops "don" and "t"."""
         from lapwing.text.tokens import tokenize
 
-        if self.tokens != "word" or self.stop_words == "none":
+        if self.tokens != "word" or self.stop_words == "none" or self.char_ngrams:
             return frozenset()
         words = smart_stop_words() if self.stop_words == "smart" else self.stop_words
         return frozenset(token for word in words for token in tokenize(word, self))
@@ -87,6 +129,10 @@ class TextSettings:
         record = asdict(self)
         if not self.ngrams:
             del record["ngrams"]  # as in files from before there were any
+        for name, default in (("word_ngrams", (1, 1)), ("char_ngrams", None)):
+            lengths = record.pop(name)
+            if lengths != default:
+                record[name] = list(lengths)
         if not isinstance(self.stop_words, str):
             record["stop_words"] = list(self.stop_words)
         return record
@@ -105,6 +151,15 @@ class TextSettings:
         if isinstance(values.get("stop_words"), list):
             values["stop_words"] = tuple(values["stop_words"])
         return cls(**values)
+
+
+def _lengths(name: str, value: Any, most: int) -> tuple[int, int]:
+    """Two whole numbers, as a tuple of plain ones."""
+    pair = tuple(value) if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else ()
+    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in pair)
+    if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1] <= most:
+        raise SettingsError(f"{name} must be two whole numbers, from 1 to {most}, the smaller first; got {value!r}")
+    return int(pair[0]), int(pair[1])
 
 
 def _one_of(name: str, value: object, allowed: Iterable[str]) -> None:

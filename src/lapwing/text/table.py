@@ -44,6 +44,9 @@ class TokenTable:
             fold[first : last + 1] |= token_class << CLASS_SHIFT
         return fold
 
+    def class_of(self, letter: str) -> int:
+        return int(self.fold[ord(letter)]) >> CLASS_SHIFT
+
     def members(self, *classes: int) -> str:
         """The code points of some classes, as the inside of a regular expression's [...]."""
         return "".join(f"\\U{a:08x}-\\U{b:08x}" for a, b, c in self.runs if c in classes)

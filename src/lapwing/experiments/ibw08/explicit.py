@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from lapwing.experiments.glm07 import svm
 from lapwing.text import TextSettings, tokenize
-from lapwing.text.ngrams import joint
 
 TOL = 1e-3  # liblinear's objective is then about a thousandth above its optimum
 
@@ -29,7 +28,7 @@ def write_out(train: Sequence[str], test: Sequence[str], settings: TextSettings,
     """Presence of all n-grams of 1 to `length` tokens, by scikit-learn, from the tokens that we cut."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    blank = joint(settings)
+    blank = settings.joint
     began = time.perf_counter()
     vectorizer = CountVectorizer(
         binary=True, lowercase=False, ngram_range=(1, length), dtype=np.float64,

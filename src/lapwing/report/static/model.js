@@ -85,8 +85,8 @@ const LINKS = {
   },
 };
 
-// The terms of a text in their order, [start, end, term] each, null where a stop word stands (text/design.py term_spans);
-// and the text the places refer to.
+// The terms of a text in their order, [start, end, term] each; where n-grams are searched for, null for a stop word
+// (text/spans.py). And the text the places refer to.
 function reader({ settings, table, stop, entities }, snowball) {
   const tokens = tokenTable(table);
   const stopped = new Set(stop);
@@ -94,11 +94,51 @@ function reader({ settings, table, stop, entities }, snowball) {
   return (given) => {
     const text = settings.strip_html && settings.tokens !== "ready" ? stripHtml(given, entities) : given;
     const terms = [];
-    eachToken(codePoints(text), settings, tokens, (start, end, token) => {
+    const codes = codePoints(text);
+    eachToken(codes, settings, tokens, (start, end, token) => {
       terms.push([start, end, (!stopped.has(token) && stem(token)) || null]);
     });
-    return { text, terms };
+    return { text, terms: settings.ngrams ? terms : bag(terms, settings, codes, tokens) };
   };
+}
+
+// What is counted in a text, [start, end, name] each (text/spans.py bag_spans): its terms, or n-grams of them or of
+// the letters of each.
+function bag(terms, settings, codes, { classes }) {
+  const [shortest, longest] = settings.lengths;
+  if (longest === 1 && !settings.inside_words) return terms.filter(([, , name]) => name !== null);
+  const found = [];
+  const ngrams = (run, least) => {
+    run.forEach(([start], first) => {
+      let name = "";
+      for (let k = first; k < Math.min(first + longest, run.length); k++) {
+        name += (k > first ? settings.joint : "") + run[k][2];
+        if (k - first + 1 >= least) found.push([start, run[k][1], name]);
+      }
+    });
+  };
+  if (settings.inside_words) {
+    for (const [start, end, token] of terms) {
+      const letters = Array.from(token);
+      let places = Array.from({ length: end - start }, (_, k) => start + k);
+      if (letters.length < places.length) places = places.filter((place) => classes[codes[place]] !== IGNORABLE);
+      const run = letters.map((letter, k) => [places[k], places[k] + 1, letter]);
+      run.unshift([start, start, " "]);
+      run.push([end, end, " "]);
+      ngrams(run, Math.min(shortest, run.length));
+    }
+    return found;
+  }
+  let run = [];
+  for (const term of terms) {
+    if (term[2] !== null) run.push(term);
+    else {
+      ngrams(run, shortest);
+      run = [];
+    }
+  }
+  ngrams(run, shortest);
+  return found;
 }
 
 // Terms to features by name: each kind gives [{name, value, spans}], sorted.
@@ -113,7 +153,6 @@ const KINDS = {
     return (terms) => {
       const found = new Map();
       for (const [start, end, name] of terms) {
-        if (name === null) continue;
         if (!found.has(name)) found.set(name, []);
         found.get(name).push([start, end]);
       }

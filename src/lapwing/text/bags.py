@@ -1,0 +1,121 @@
+"""Bags of short n-grams, of words or of characters: counts of all of them, in every document.
+
+Inside words the n-grams of characters depend on the word alone: they are found once for each distinct word, and a
+document has as many as its words have together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.text.sequences import Sequences, read_sequences
+from lapwing.text.settings import TextSettings
+from lapwing.text.spans import bag_spans
+from lapwing.text.token_counts import Counts, count_kernel, in_order
+
+CHUNK = 1 << 16  # terms of documents that are counted at a time
+
+
+def count_bags(batches: Iterable[list[str]], settings: TextSettings, plain: bool) -> Counts:
+    """The n-grams of every document, counted in Python or in the kernels."""
+    if plain:
+        return _count_plain(batches, settings)
+    if settings.inside_words:
+        return _count_inside(batches, settings)
+    return _count(read_sequences(batches, settings, plain), settings)
+
+
+def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts:
+    ids: dict[str, int] = {}
+    bags = [Counter(name for _, _, name in bag_spans(text, settings)) for batch in batches for text in batch]
+    indices = np.array([ids.setdefault(name, len(ids)) for bag in bags for name in bag], dtype=np.int32)
+    counts = np.array([n for bag in bags for n in bag.values()], dtype=np.int32)
+    names = sorted(ids)
+    rank = np.empty(len(names), np.int32)
+    rank[[ids[name] for name in names]] = np.arange(len(names))
+    return Counts(names, in_order(np.array([len(bag) for bag in bags]), rank[indices], counts, len(names)))
+
+
+def _count_inside(batches: Iterable[list[str]], settings: TextSettings) -> Counts:
+    words = count_kernel(batches, settings)
+    letters = sorted({" "}.union(*words.tokens))
+    number = {letter: i for i, letter in enumerate(letters)}
+    spelled = [f" {word} " for word in words.tokens]
+    starts = np.concatenate(([0], np.cumsum([len(word) for word in spelled]))).astype(np.int64)
+    numbers = np.fromiter((number[letter] for word in spelled for letter in word), np.int32, int(starts[-1]))
+    pieces = _count(Sequences(letters, numbers, starts), settings, whole=True)
+    indptr = np.concatenate(([0], np.cumsum(words.lengths)))
+    shape = (len(words.lengths), len(words.tokens))
+    matrix = sp.csr_matrix((words.counts, words.indices, indptr), shape=shape) @ pieces.matrix
+    matrix.sort_indices()
+    return Counts(pieces.terms, matrix)
+
+
+def _count(read: Sequences, settings: TextSettings, *, whole: bool = False) -> Counts:
+    from lapwing.kernels import bags as kernels
+
+    shortest, longest = settings.lengths
+    bits = max(len(read.terms).bit_length(), 1)
+    n_ngrams = before = 0
+    high, low = np.empty(0, np.uint64), np.empty(0, np.uint64)
+    table = np.zeros((1 << 12, 4), np.uint64)
+    parts: list[tuple[np.ndarray, ...]] = []
+    for first, past in _chunks(read.starts):
+        starts = read.starts[first : past + 1]
+        room = n_ngrams + int(starts[-1] - starts[0]) * (longest - shortest + 1)
+        if room > high.size:
+            high, low = (np.resize(keys, room + n_ngrams // 2) for keys in (high, low))
+        if 2 * room > len(table):
+            table = kernels.enlarged(table, 1 << (2 * room).bit_length())
+        n_ngrams, indptr, ngrams, counts = kernels.count_ngrams(
+            read.numbers, starts, bits, shortest, longest, whole, before, n_ngrams, high, low, table
+        )
+        before += len(ngrams)
+        parts.append((np.diff(indptr), ngrams, counts))
+    del table
+    lengths, indices, counts = (np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True))
+    order = np.lexsort((low[:n_ngrams], high[:n_ngrams])) if low[:n_ngrams].any() else np.argsort(high[:n_ngrams])
+    names = _names(high[order], low[order], bits, longest, read.terms, settings)
+    if settings.joint and any(letter < settings.joint for term in read.terms for letter in term):
+        again = sorted(range(n_ngrams), key=names.__getitem__)  # what is joined is not the least of all letters
+        order, names = order[again], [names[k] for k in again]
+    rank = np.empty(n_ngrams, np.int32)
+    rank[order] = np.arange(n_ngrams, dtype=np.int32)
+    return Counts(names, in_order(lengths, rank[indices], counts, n_ngrams))
+
+
+def _chunks(starts: np.ndarray) -> Iterable[tuple[int, int]]:
+    """Documents that have about CHUNK terms together."""
+    first, n = 0, len(starts) - 1
+    while True:
+        past = min(max(int(np.searchsorted(starts, starts[first] + CHUNK, side="right")) - 1, first + 1), n)
+        yield first, past
+        if past >= n:
+            return
+        first = past
+
+
+def _names(
+    high: np.ndarray, low: np.ndarray, bits: int, longest: int, terms: Sequence[str], settings: TextSettings
+) -> list[str]:
+    """The n-grams of keys, as kernels/bags.py packs them."""
+    mask, in_a_word = np.uint64((1 << bits) - 1), 64 // bits
+    items = np.zeros((len(high), longest), np.int32)
+    for k in range(longest):
+        word, place = (high, k) if k < in_a_word else (low, k - in_a_word)
+        items[:, k] = (word >> np.uint64(64 - bits * (place + 1))) & mask
+    if not settings.joint and "\0" not in terms[:1]:
+        codes = np.array([0, *map(ord, terms)], dtype=np.uint32)[items]
+        return np.ascontiguousarray(codes).view(f"<U{longest}")[:, 0].tolist()  # the zeros at the end are left out
+    spelled = np.array(["", *terms], dtype=object)[items]
+    names = np.empty(len(items), dtype=object)
+    lengths = np.count_nonzero(items, axis=1)
+    for length in range(1, longest + 1):
+        here = np.flatnonzero(lengths == length)
+        columns = spelled[here, :length].T.tolist()
+        names[here] = np.fromiter(map(settings.joint.join, zip(*columns, strict=True)), object, len(here))
+    return names.tolist()
