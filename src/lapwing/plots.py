@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing.errors import InputError, MissingExtraError
 from lapwing.evaluate.assessment import assess_category, membership
+from lapwing.evaluate.calibration import EDGES, calibration
 from lapwing.evaluate.measures import Evaluation
 from lapwing.model import Explanation, LinearModel
 
@@ -74,20 +75,28 @@ def features_kept(model: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def reliability(truth: Any, proba: Any, *, ax: Axes | None = None) -> Axes:
-    """The share of documents in the category against the probability it was given, in ten bins.
+    """The share of documents in the category against the probability it was given, in bins of equal log-odds or so;
+    bars are 95 % bands, numbers say how many documents there are.
 
     truth, proba   (n,) one category, or (n, categories) pooled
     """
     inside, p = _flat(truth, proba)
-    bins = np.array([one for one in assess_category(p, inside).bins if one[0]])
+    bins = calibration(inside[:, None], p[:, None])[0].reliability()
+    ends = EDGES[1] / 3  # what is 0 or 1 stands at the edge
+    said, true = (np.clip([getattr(one, name) for one in bins], ends, 1 - ends) for name in ("probability", "share"))
+    low, high = np.clip([one.band for one in bins], ends, 1 - ends).T
     ax = _axes(ax)
-    ax.plot([0, 1], [0, 1], color=PALE, linestyle="--", linewidth=1)
-    n, said, true = bins[:, 0], bins[:, 1] / bins[:, 0], bins[:, 2] / bins[:, 0]
-    centre = (bins[:, 2] + 2) / (n + 4)  # Agresti and Coull
-    error = 2 * np.sqrt(centre * (1 - centre) / (n + 4))
-    ax.vlines(said, np.clip(centre - error, 0, 1), np.clip(centre + error, 0, 1), color=FOR, alpha=0.5)
+    ax.plot([ends, 0.5, 1 - ends], [ends, 0.5, 1 - ends], color=PALE, linestyle="--", linewidth=1)
+    ax.vlines(said, low, high, color=FOR, alpha=0.5)
     ax.plot(said, true, color=FOR, marker="o")
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="probability the model gave", ylabel="share in the category")
+    for x, y, one in zip(said, true, bins, strict=True):
+        ax.annotate(f"{one.documents:,}", (x, y), (6, -11), textcoords="offset points", fontsize=8, color=PALE)
+    ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
+    ax.set(xscale="logit", yscale="logit", xlim=(ends, 1 - ends), ylim=(ends, 1 - ends))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
+        axis.set_ticks([], minor=True)
+    ax.set(xlabel="probability the model gave", ylabel="share in the category")
     return ax
 
 

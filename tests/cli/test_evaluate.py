@@ -113,8 +113,8 @@ def test_store_keeps_the_evaluation_for_this_model_only(
     assert kept is not None
     assert kept.evaluation == told
     assert [one.positives for one in kept.categories] == [row["tp"] + row["fn"] for row in told["categories"]]
-    for one in kept.categories:
-        assert sum(n for n, _, _ in one.bins) == told["documents"]
+    for one, row in zip(kept.categories, told["categories"], strict=True):
+        assert sum(part["documents"] for part in row["calibration"]["reliability"]) == told["documents"]
         assert [row[1] for row in one.cuts] == sorted(row[1] for row in one.cuts)
         assert one.cuts[-1][1] == one.positives
     other = tmp_path / "other.lapwing"
@@ -123,5 +123,8 @@ def test_store_keeps_the_evaluation_for_this_model_only(
     assert stored_assessment(other, lapwing.load(other)) is None
     assert "belongs to another model file" in run("report", other, "-o", tmp_path / "r.html").err
     evaluation_path(copy).write_text('{"schema": 1}', encoding="utf-8")
+    assert stored_assessment(copy, loaded) is None
+    assert "of an earlier lapwing" in run("report", copy, "-o", tmp_path / "r.html").err
+    evaluation_path(copy).write_text('{"schema": 2}', encoding="utf-8")
     with pytest.raises(lapwing.errors.InputError, match="not a stored evaluation"):
         stored_assessment(copy, loaded)

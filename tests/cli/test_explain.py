@@ -25,7 +25,7 @@ def test_from_arguments_and_from_standard_input(run: Command, model: Path) -> No
 def test_contributions_add_up_to_the_score(run: Command, model: Path) -> None:
     told = run("explain", model, TEXT, "--json").json
     assert len(told["categories"]) == 3
-    proba = dict(zip(("energy", "grain", "money"), lapwing.load(model).category_proba([TEXT])[0], strict=True))
+    proba = dict(zip(("energy", "grain", "money"), lapwing.load(model).predict_proba([TEXT])[0], strict=True))
     for one in told["categories"]:
         parts = [part["contribution"] for part in one["contributions"]]
         assert one["score"] == pytest.approx(one["intercept"] + sum(parts), abs=1e-12)

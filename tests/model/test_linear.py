@@ -158,7 +158,7 @@ def test_an_explanation_adds_up_to_the_score(one: LinearModel, text: str) -> Non
     explained = one.explain(text, one.classes)
     found = one.scores([text])
     scores = dict(zip(one.classes, np.append(-found, found) if found.shape[1] == 1 else found[0], strict=True))
-    proba = dict(zip(one.classes, one.own_proba(found)[0], strict=True))
+    proba = dict(zip(one.classes, one.predict_proba([text])[0], strict=True))
     predicted = one.predict([text])[0]
     assert {c.category for c in explained.categories} == set(one.classes)
     assert [c.probability for c in explained.categories] == sorted(proba.values(), reverse=True)

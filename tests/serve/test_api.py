@@ -29,7 +29,7 @@ def test_the_same_as_python(server: Server, folder: Path) -> None:
         for text in [*SCRIPTS, *ATTACKS, *EXTREME, *texts(30)]:
             found = server.client.post("/v1/classify", json={"model": name, "text": text}).json()
             scores = model.scores([text])
-            wanted = dict(zip(map(str, model.classes), model.own_proba(scores)[0].tolist(), strict=True))
+            wanted = dict(zip(map(str, model.classes), model.predict_proba([text])[0].tolist(), strict=True))
             assert found["results"][0]["probabilities"] == wanted
             chosen = np.array(model.classes, dtype=str)[model.decide(scores)[0]]
             assert sorted(found["results"][0]["predicted"]) == sorted(chosen)

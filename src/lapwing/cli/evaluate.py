@@ -80,7 +80,36 @@ def print_evaluation(result: Evaluation) -> None:
         notes.append(f"accuracy {percent(result.accuracy())} %")
     if result.unknown:
         notes.append(f"{len(result.unknown)} labels of the data are not in the model: {some(result.unknown)}")
-    show(_categories(result), "", _averages(result), "", *notes)
+    if result.exclusive:
+        pairs = result.confusion.pairs(3) if result.confusion is not None else []
+        notes += [f"taken for another most often: {_confused(pairs)}"] if pairs else []
+    show(_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
+
+
+def _confused(pairs: list[tuple[Any, Any, int]]) -> str:
+    return ", ".join(f"{true} for {chosen} ({count} documents)" for true, chosen, count in pairs)
+
+
+def _calibration(result: Evaluation) -> list[Table | str]:
+    """What was said with which probability, and how often it was so."""
+    from lapwing.evaluate.calibration import span
+
+    found = result.calibration()
+    made = table("probability given", "times", "mean", "were in the category", "95 % band")
+    for one in found.reliability():
+        low, high = (f"{100 * share:.2f}" for share in one.band)
+        made.add_row(span(one.low, one.high), str(one.documents), f"{100 * one.probability:.2f} %",
+                     f"{100 * one.share:.2f} %", f"{low} to {high} %")  # fmt: skip
+    mean, limit = found.chance()
+    return [
+        made,
+        "",
+        f"{found.sentence()}",
+        f"log loss {found.relative_log_loss:.3f}, Brier score {found.relative_brier:.3f} of those of always saying how "
+        "frequent a category is",
+        f"expected calibration error {100 * found.error:.3f} %; without any fault it would be {100 * mean:.3f} %, and "
+        f"over {100 * limit:.3f} % once in twenty times",
+    ]
 
 
 def _categories(result: Evaluation) -> Table:

@@ -61,7 +61,7 @@ def _record(model: LinearModel, row: int, limit: int | None) -> Record:
         "positives": int(fits.positives[row]),
         "features": int(model.n_kept[row]),
         "intercept": float(model.intercepts[row]),
-        "threshold": float(model.threshold_probabilities[row]),
+        "threshold": float(model.threshold_probabilities[row]) if model.has_thresholds else None,
         "variance": float(fits.variance[row]),
         "objective": float(fits.objective[row]),
         "gap": float(fits.gap[row]),
@@ -122,11 +122,11 @@ def _overview(model: LinearModel, records: list[Record]) -> Table:
         "features": [str(r["features"]) for r in records],
         "variance": [f"{r['variance']:.4g}" for r in records],
         "rel. gap": [_relative_gap(r) for r in records],
-        "threshold": [f"{r['threshold']:.3f}" for r in records],
+        "threshold": ["" if r["threshold"] is None else f"{r['threshold']:.3f}" for r in records],
     }
     if _common_value(model):
         del columns["variance"]
-    if set(columns["threshold"]) == {"0.500"}:
+    if set(columns["threshold"]) in ({""}, {"0.500"}):
         del columns["threshold"]
     made = table("category", *columns, "strongest words", left=(0, len(columns) + 1))
     made.columns[-1].no_wrap = True
@@ -159,7 +159,8 @@ def _in_full(record: Record, model: LinearModel) -> list[RenderableType]:
     certificate = f"relative gap {gap}" if gap else f"largest violation {record['kkt']:.1e}"
     facts = (
         f"  {record['positives']} positives, {record['features']} features, "
-        f"variance {record['variance']:.4g}, {certificate}, threshold {record['threshold']:.3f}"
+        f"variance {record['variance']:.4g}, {certificate}"
+        + ("" if record["threshold"] is None else f", threshold {record['threshold']:.3f}")
     )
     head.append(facts, "not bold")
     lines: list[RenderableType] = [head, Text(f"  {record['intercept']:+10.3f}  (intercept)", "dim")]

@@ -1,18 +1,23 @@
 """Measures of how well decisions and scores fit the labels."""
 
 from lapwing.evaluate.assessment import Assessment, CategoryAssessment, assess, membership
+from lapwing.evaluate.calibration import Calibration, calibration
+from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.measures import Evaluation, Tables, auc, evaluate
 from lapwing.evaluate.significance import Comparison, compare
 from lapwing.evaluate.stored import store_assessment, stored_assessment
 
 __all__ = [
     "Assessment",
+    "Calibration",
     "CategoryAssessment",
     "Comparison",
+    "Confusion",
     "Evaluation",
     "Tables",
     "assess",
     "auc",
+    "calibration",
     "compare",
     "evaluate",
     "membership",

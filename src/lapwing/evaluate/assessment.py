@@ -1,5 +1,5 @@
-"""What a report shows of an evaluation: per category the counts, the reliability of its probabilities, and what
-every threshold would have given. It holds no text and no labels of single documents, and can be stored as JSON.
+"""What a report shows of an evaluation: its counts and measures, and per category what every threshold would have
+given. It holds no text and no labels of single documents, and can be stored as JSON.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from lapwing.errors import InputError
 from lapwing.evaluate.measures import Evaluation, evaluate
 from lapwing.model.linear import LinearModel
 
-SCHEMA = 1
-BINS = 10  # of the reliability diagram
+SCHEMA = 2
 STEPS = 100  # thresholds 0.01, 0.02, … 0.99
 MOST_CUTS = 200  # points of a precision–recall curve
 
@@ -24,14 +23,12 @@ MOST_CUTS = 200  # points of a precision–recall curve
 class CategoryAssessment:
     """One category, document by document a probability p and whether it is in the category.
 
-    bins     (BINS, 3): documents with p in the bin, the sum of their p, those in the category
     grid     (STEPS − 1, 2): TP and FP if p > k/STEPS decided
     cuts     rows of (p, TP, FP): TP and FP if every document of at least p were taken, at the p of documents in
              the category, highest first; thinned to MOST_CUTS
     """
 
     positives: int
-    bins: list[list[float]]
     grid: list[list[int]]
     cuts: list[list[float]]
 
@@ -68,7 +65,7 @@ class Assessment:
 
 def _category(record: dict[str, Any]) -> CategoryAssessment:
     one = CategoryAssessment(**record)
-    for rows, width in ((one.bins, 3), (one.grid, 2), (one.cuts, 3)):
+    for rows, width in ((one.grid, 2), (one.cuts, 3)):
         for row in rows:
             if len(row) != width or not all(isinstance(value, int | float) for value in row):
                 raise ValueError(f"expected rows of {width} numbers")
@@ -85,8 +82,7 @@ def assess(
     """`evaluate`, and all that is kept of the documents it scored."""
     categories: list[CategoryAssessment] = []
 
-    def watch(scores: np.ndarray, truth: np.ndarray) -> None:
-        proba = model.probability(scores)
+    def watch(proba: np.ndarray, truth: np.ndarray) -> None:
         categories.extend(assess_category(proba[:, k], truth[:, k]) for k in range(proba.shape[1]))
 
     evaluation = evaluate(model, blocks, undefined=undefined, watch=watch)
@@ -103,8 +99,6 @@ def membership(labels: Sequence[tuple[Hashable, ...]], categories: Sequence[Hash
 
 
 def assess_category(proba: np.ndarray, truth: np.ndarray) -> CategoryAssessment:
-    place = np.minimum((proba * BINS).astype(np.int64), BINS - 1)
-    bins = [np.bincount(place, weights, BINS) for weights in (None, proba, truth.astype(float))]
     inside, outside = np.sort(proba[truth]), np.sort(proba[~truth])
 
     def above(thresholds: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +110,6 @@ def assess_category(proba: np.ndarray, truth: np.ndarray) -> CategoryAssessment:
         cuts = cuts[np.linspace(0, len(cuts) - 1, MOST_CUTS).round().astype(int)]
     return CategoryAssessment(
         positives=len(inside),
-        bins=[[int(n), round(float(p), 4), int(y)] for n, p, y in zip(*bins, strict=True)],
         grid=np.column_stack(grid).tolist(),
         cuts=[[float(f"{p:.4g}"), int(tp), int(fp)] for p, tp, fp in zip(cuts, *above(cuts, "left"), strict=True)],
     )

@@ -14,12 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.evaluate.calibration import BINS, Calibration, tally
+from lapwing.evaluate.confusion import Confusion
 from lapwing.model.html import shown, table
 from lapwing.model.linear import LinearModel
 
 BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
 
-Watch = Callable[[np.ndarray, np.ndarray], None]  # (scores, truth), both (documents, a block of the model's rows)
+Watch = Callable[[np.ndarray, np.ndarray], None]  # (probabilities, truth), both (documents, a block of the model's rows)
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Evaluation:
     occurs    categories with a positive document here: those the averages run over
     unknown   labels of the data that the model does not have
     n_kept    features with a weight, per category
+    tally     what is to know of the probabilities given (evaluate/calibration.py)
+    confusion of exclusive classes
     """
 
     categories: tuple[Hashable, ...]
@@ -89,6 +93,8 @@ class Evaluation:
     occurs: np.ndarray
     unknown: tuple[Hashable, ...]
     n_kept: np.ndarray
+    tally: np.ndarray
+    confusion: Confusion | None = None
     undefined: float = 1.0
 
     @property
@@ -117,6 +123,10 @@ class Evaluation:
         """Share of documents put in their class; for exclusive classes only."""
         return float(self.tables.tp.sum() / max(self.documents, 1)) if self.exclusive else float("nan")
 
+    def calibration(self) -> Calibration:
+        """Of the probabilities of all categories together."""
+        return Calibration.pooled(self.tally, self.exclusive)
+
     def _repr_html_(self) -> str:
         """Averages, then every category that occurs."""
         found = self.to_dict()
@@ -144,15 +154,21 @@ class Evaluation:
             "f1": tables.f1(self.undefined), "auc": self.auc, "features": self.n_kept,
             "averaged": self.occurs,
         }  # fmt: skip
-        kept = self.n_kept[self.occurs]
+        kept, pooled = self.n_kept[self.occurs], self.calibration()
         return {
             "documents": self.documents,
             "categories": [
-                {"category": label, **{name: _plain(column[k]) for name, column in columns.items()}}
+                {
+                    "category": label,
+                    **{name: _plain(column[k]) for name, column in columns.items()},
+                    "calibration": _plain(Calibration.of(self.tally[k]).to_dict()),
+                }
                 for k, label in enumerate(self.categories)
             ],
             "averages": {k: {n: _plain(v) for n, v in d.items()} for k, d in self.averages().items()},
             "accuracy": _plain(self.accuracy()),
+            "calibration": _plain(pooled.to_dict()) | {"in_words": pooled.sentence()},
+            "confusion": None if self.confusion is None else self.confusion.to_dict(),
             "categories_averaged": int(self.occurs.sum()),
             "categories_left_out": self.left_out,
             "labels_unknown_to_the_model": list(self.unknown),
@@ -167,6 +183,10 @@ class Evaluation:
 def _plain(value: Any) -> Any:
     """JSON's own types; NaN, which it lacks, as null."""
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
@@ -180,7 +200,7 @@ def evaluate(
     """Score blocks of (documents, label sets) and count what was right.
 
     Documents are kept as sparse vectors, and a few categories at a time are scored over all of them. `watch` sees
-    those scores too, block after block; all categories in one where their probabilities depend on each other.
+    the probabilities of the model's rows, block after block, or all in one where they depend on each other.
     """
     number = {label: k for k, label in enumerate(model.classes)}
     vectors: list[sp.csr_matrix] = []
@@ -199,7 +219,15 @@ def evaluate(
     if not vectors:
         raise InputError("there are no documents to evaluate")
     truth = sp.csc_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n, len(number)))
-    tables, areas = _by_category(model, sp.vstack(vectors, format="csr"), truth, watch)
+    matrix = sp.vstack(vectors, format="csr")
+    confusion = None
+    if model.exclusive:
+        winners, counts = _by_document(model, matrix, truth)
+        tables, areas = _of_winners(model, matrix, truth, winners, watch)
+        single = np.flatnonzero(np.bincount(rows, minlength=n) == 1)
+        confusion = Confusion.of(model.classes, truth.tocsr()[single].indices.astype(np.int64), winners[single])
+    else:
+        tables, areas, counts = _by_category(model, matrix, truth, watch)
     return Evaluation(
         categories=model.classes,
         exclusive=model.exclusive,
@@ -209,40 +237,65 @@ def evaluate(
         occurs=tables.tp + tables.fn > 0,
         unknown=tuple(sorted(unknown, key=str)),
         n_kept=np.broadcast_to(model.n_kept, len(number)),
+        tally=counts,
+        confusion=confusion,
         undefined=undefined,
     )
 
 
 def _by_category(
     model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix, watch: Watch | None
-) -> tuple[Tables, np.ndarray]:
-    """Tables and AUC of every class, a block of categories after the other."""
+) -> tuple[Tables, np.ndarray, np.ndarray]:
+    """Tables, AUC and tally of every category, a block of categories after the other."""
     n, classes = truth.shape
-    shared = len(model.categories) < classes  # two exclusive classes, one score
-    size = max(1, BLOCK_SCORES // max(n, 1))
-    if shared or (watch is not None and model.link == "softmax"):
-        size = classes
-    blocks = [slice(k, min(k + size, classes)) for k in range(0, classes, size)]
-    tables, areas = [], []
-    best, winner = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
-    for block in blocks:
-        scores = model.scores(matrix, rows=slice(None) if shared else block)
-        inside = truth[:, block].toarray()
-        if watch is not None:
-            watch(scores, inside[:, -scores.shape[1] :])
-        if not model.exclusive:
-            tables.append(Tables.of(inside, model.members(scores, block)))
-        elif shared:
-            winner = model.winners(scores)
-            scores = np.hstack([-scores, scores])
-        else:  # the largest so far, the first among equals
-            open_to = np.where(model.thresholds[block] < np.inf, scores, -np.inf)
-            here = np.argmax(open_to, axis=1)
-            value = open_to[np.arange(n), here]
-            winner, best = np.where(value > best, here + block.start, winner), np.maximum(best, value)
+    tables, areas, tallies = [], [], []
+    for block in _slices(classes, n):
+        scores, inside = model.scores(matrix, rows=block), truth[:, block].toarray()
+        tables.append(Tables.of(inside, model.members(scores, block)))
         areas += [auc(inside[:, k], scores[:, k]) for k in range(inside.shape[1])]
-    if model.exclusive:
-        for block in blocks:
-            chosen = winner[:, None] == np.arange(classes)[block]
-            tables.append(Tables.of(truth[:, block].toarray(), chosen))
-    return Tables(*(np.concatenate([getattr(t, f.name) for t in tables]) for f in fields(Tables))), np.array(areas)
+        proba = model.probability(scores)
+        tallies.append(tally(proba, inside))
+        if watch is not None:
+            watch(proba, inside)
+    return _joined(tables), np.array(areas), np.concatenate(tallies)
+
+
+def _by_document(model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Of exclusive classes, whose probabilities depend on each other: the class of every document, and the tally."""
+    n, classes = truth.shape
+    rows, winners, counts = truth.tocsr(), [], np.zeros((classes, BINS, 6))
+    for block in _slices(n, classes):
+        scores = model.scores(matrix[block])
+        winners.append(model.winners(scores))
+        counts += tally(model.class_proba(model.probability(scores)), rows[block].toarray())
+    return np.concatenate(winners), counts
+
+
+def _of_winners(
+    model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix, winners: np.ndarray, watch: Watch | None
+) -> tuple[Tables, np.ndarray]:
+    """Tables and AUC of exclusive classes, a block of them after the other."""
+    n, classes = truth.shape
+    tables, areas = [], []
+    shared = len(model.categories) < classes  # two classes, one score
+    at_once = shared or watch is not None
+    for block in [slice(0, classes)] if at_once else _slices(classes, n):
+        inside = truth[:, block].toarray()
+        scores = model.scores(matrix, rows=slice(None) if at_once else block)
+        if watch is not None:
+            own = slice(-len(model.categories), None)
+            watch(model.class_proba(model.probability(scores))[:, own], inside[:, own])
+        scores = np.hstack([-scores, scores]) if shared else scores
+        tables.append(Tables.of(inside, winners[:, None] == np.arange(classes)[block]))
+        areas += [auc(inside[:, k], scores[:, k]) for k in range(inside.shape[1])]
+    return _joined(tables), np.array(areas)
+
+
+def _slices(count: int, width: int) -> list[slice]:
+    """Of `count` things with `width` scores each, as many at a time as BLOCK_SCORES allows."""
+    size = max(1, BLOCK_SCORES // max(width, 1))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def _joined(tables: list[Tables]) -> Tables:
+    return Tables(*(np.concatenate([getattr(one, f.name) for one in tables]) for f in fields(Tables)))

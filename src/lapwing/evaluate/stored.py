@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lapwing.errors import InputError
-from lapwing.evaluate.assessment import Assessment
+from lapwing.evaluate.assessment import SCHEMA, Assessment
 from lapwing.formats.model_file import read_regular, write_beside
 from lapwing.model.linear import LinearModel
 
@@ -35,7 +35,11 @@ def stored_assessment(path: str | os.PathLike[str], model: LinearModel) -> Asses
     if not stored.exists():
         return None
     try:
-        found = Assessment.from_dict(json.loads(read_regular(stored)))
+        record = json.loads(read_regular(stored))
+        if isinstance(record, dict) and record.get("schema") in range(1, SCHEMA):
+            log.warning("%s is of an earlier lapwing and is left out; `lapwing evaluate --store` renews it", stored)
+            return None
+        found = Assessment.from_dict(record)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{stored}: {error}; store it again with `lapwing evaluate --store`") from error
     names = [row.get("category") for row in found.evaluation.get("categories", [])]

@@ -31,7 +31,7 @@ class CategoryExplanation:
     category: Hashable
     score: float
     probability: float
-    threshold: float
+    threshold: float | None  # of the score; None where the most probable class is taken
     chosen: bool
     intercept: float
     contributions: tuple[Contribution, ...]
@@ -58,7 +58,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     settings = model.weighting.settings
     vector = model.vectors([text], method="plain")
     scores = model.scores(vector)
-    probabilities, chosen = model.own_proba(scores)[0], model.decide(scores)[0]
+    probabilities, chosen = model.class_proba(model.probability(scores))[0], model.decide(scores)[0]
     shared = len(model.classes) - len(model.categories)
     if settings.strip_html and settings.tokens != "ready":
         text = strip_html(text)
@@ -84,7 +84,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
                 category=model.classes[k],
                 score=sign * float(scores[0, row]),
                 probability=float(probabilities[k]),
-                threshold=sign * float(model.thresholds[row]),
+                threshold=sign * float(model.thresholds[row]) if model.has_thresholds else None,
                 chosen=bool(chosen[k]),
                 intercept=sign * float(model.intercepts[row]) or 0.0,
                 contributions=tuple(parts),

@@ -149,6 +149,11 @@ class LinearModel:
         return softmax(scores) if self.link == "softmax" else LINKS[self.link].probability(scores)
 
     @property
+    def has_thresholds(self) -> bool:
+        """Whether thresholds decide: of three or more exclusive classes the most probable is taken."""
+        return not self.exclusive or (len(self.classes) == 2 and len(self.intercepts) == 1)
+
+    @property
     def threshold_probabilities(self) -> np.ndarray:
         """Thresholds as probabilities; under a softmax, where the largest score decides, ½, or 1 for never."""
         return LINKS["logit" if self.link == "softmax" else self.link].probability(self.thresholds)
@@ -161,12 +166,8 @@ class LinearModel:
         """(n, classes): rows add up to 1 for exclusive classes, independent probabilities otherwise."""
         return self.class_proba(self.category_proba(documents))
 
-    def own_proba(self, scores: np.ndarray) -> np.ndarray:
-        """(n, classes) each category's own probability; both of two exclusive classes."""
-        proba = self.probability(scores)
-        return np.hstack([1.0 - proba, proba]) if proba.shape[1] < len(self.classes) else proba
-
     def class_proba(self, proba: np.ndarray) -> np.ndarray:
+        """(n, classes) from what the link gives: what every part of lapwing shows."""
         if not self.exclusive or self.link == "softmax":
             return proba
         if proba.shape[1] == 1:

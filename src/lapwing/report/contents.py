@@ -56,8 +56,10 @@ class Contents:
             "live": self.live or live_tables(model),
             "categories": categories,
             "first": first,
+            "thresholds": model.has_thresholds,
             "evaluation": None if seen is None else _evaluation(seen),
-            "bins": None if seen is None else np.sum([one.bins for one in seen.categories], axis=0).tolist(),
+            "calibration": None if seen is None else _calibration(seen.evaluation["calibration"]),
+            "confusion": None if seen is None else seen.evaluation["confusion"],
             "comparison": _comparison(self) if self.rivals and seen is not None else None,
             **self.documents,
         }
@@ -73,8 +75,9 @@ def read_documents(
 ) -> dict[str, Any]:
     """The mistakes, the labels to look at, and an example for the box."""
     scores = model.scores(matrix)
-    proba, truth = model.probability(scores), membership(labels, model.categories)
-    chosen = model.decide(scores)[:, -len(model.categories) :]
+    own = slice(-len(model.categories), None)  # of two exclusive classes that which has the weights
+    proba, chosen = model.class_proba(model.probability(scores))[:, own], model.decide(scores)[:, own]
+    truth = membership(labels, model.categories)
     reader = Reader(model, documents, ids, labels)
     found: dict[str, Any] = {
         "mistakes": [reader.record(i, k, proba, truth) for i, k in worst_mistakes(proba, truth, chosen)],
@@ -111,6 +114,7 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
             row = evaluated[label]
             one |= {name: row[name] for name in ("errors", "precision", "recall", "f1")}
             one |= {"test": row["tp"] + row["fn"], "assessment": asdict(seen.categories[k])}
+            one |= {"calibration": _calibration(row["calibration"])}
         found.append(one)
     return found
 
@@ -126,6 +130,15 @@ def _evaluation(seen: Assessment) -> dict[str, Any]:
         "left_out": told["categories_left_out"],
         "unknown": len(told["labels_unknown_to_the_model"]),
     }
+
+
+def _calibration(record: dict[str, Any]) -> dict[str, Any]:
+    """The measures, and of every bin the documents, the mean probability, the share that came true and its band."""
+    bins = [
+        [one["documents"], *(float(f"{value:.4g}") for value in (one["probability"], one["share"], *one["band"]))]
+        for one in record["reliability"]
+    ]
+    return {name: value for name, value in record.items() if name != "reliability"} | {"bins": bins}
 
 
 def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:

@@ -74,7 +74,9 @@ class Explain(Asked):
 
 class Result(BaseModel):
     predicted: list[str]
-    probabilities: dict[str, float] = Field(description="By class, the largest first; each on its own")
+    probabilities: dict[str, float] = Field(
+        description="By class, the largest first; they add up to 1 where classes are exclusive"
+    )
     error: str | None = Field(None, description="Why this text has no answer; others of the same request have theirs")
 
 
@@ -95,7 +97,9 @@ class Explained(BaseModel):
     category: str
     score: float
     probability: float
-    threshold: float | None = Field(description="Of the score; null where the category is never assigned")
+    threshold: float | None = Field(
+        description="Of the score; null where the category is never assigned, or the most probable class is taken"
+    )
     chosen: bool
     intercept: float
     contributions: list[Part]
@@ -323,7 +327,7 @@ def _explained(item: Any) -> dict[str, Any]:
         "category": str(item.category),
         "score": item.score,
         "probability": item.probability,
-        "threshold": item.threshold if np.isfinite(item.threshold) else None,
+        "threshold": None if item.threshold is None or np.isinf(item.threshold) else item.threshold,
         "chosen": item.chosen,
         "intercept": item.intercept,
         "contributions": [part._asdict() for part in item.contributions],
@@ -353,7 +357,7 @@ def _categories(one: Served) -> list[dict[str, Any]]:
             "name": str(label),
             "positives": int(model.fits.positives[k]),
             "features": int(model.n_kept[k]),
-            "threshold": float(thresholds[k]) if np.isfinite(model.thresholds[k]) else None,
+            "threshold": float(thresholds[k]) if model.has_thresholds and np.isfinite(model.thresholds[k]) else None,
         }
         for k, label in enumerate(model.categories)
     ]

@@ -26,8 +26,9 @@ function categoryParts(data, table, one) {
   const [plus, minus] = [words.filter(([, w]) => w > 0), words.filter(([, w]) => w < 0)];
   const facts = [
     ["training documents", whole(one.positives)], ["features kept", whole(one.kept)], ["prior variance", number(one.variance)],
-    ["relative gap", one.gap === null ? "–" : number(one.gap)], ["threshold", one.threshold === null ? "never assigned" : number(one.threshold)],
+    ["relative gap", one.gap === null ? "–" : number(one.gap)],
   ];
+  if (data.thresholds) facts.push(["threshold", one.threshold === null ? "never assigned" : number(one.threshold)]);
   if (one.f1 !== undefined) {
     facts.push(["precision", percent(one.precision)], ["recall", percent(one.recall)], ["F1", percent(one.f1)], ["errors", whole(one.errors)]);
   }
@@ -37,8 +38,8 @@ function categoryParts(data, table, one) {
     found.length > SHOWN_WORDS ? allWords(found, side) : null);
   const charts = [];
   const seen = one.assessment;
-  if (seen && seen.positives > 0) charts.push(...thresholdParts(one, seen));
-  if (seen) charts.push(reliabilityFigure("Reliability", `of the probabilities for this category.`, seen.bins));
+  if (seen && seen.positives > 0) charts.push(thresholdParts(one, seen, data.thresholds));
+  if (one.calibration) charts.push(reliabilityFigure("Reliability", "of the probabilities for this category.", one.calibration));
   if (one.cv) charts.push(varianceFigure(one.cv));
   if (one.path) charts.push(pathFigure(one.path));
   const mistakes = (data.mistakes ?? []).filter((mistake) => mistake.row === one.row);
@@ -60,11 +61,12 @@ function allWords(found, side) {
   return rest;
 }
 
-// A slider over the threshold, and the curve whose ring follows it.
-function thresholdParts(one, seen) {
+// The curve, and where thresholds decide a slider that its ring follows.
+function thresholdParts(one, seen, slides) {
   const steps = seen.grid.length + 1;
   let now = { precision: one.precision, recall: one.recall };
-  const curve = curveFigure(seen.cuts, seen.positives, () => now);
+  const curve = curveFigure(seen.cuts, seen.positives, () => now, slides);
+  if (!slides) return curve;
   const said = h("output", { for: "threshold", class: "readout" });
   const rate = (tp, fp) => {
     const precision = tp + fp ? tp / (tp + fp) : null;
@@ -85,6 +87,6 @@ function thresholdParts(one, seen) {
     } });
   slider.value = String(Math.min(steps - 1, Math.max(1, Math.round(steps * (one.threshold ?? 1)))));
   tell("As decided:", one);
-  return [h("div", { class: "stack" }, curve,
-    h("div", { class: "slider" }, h("label", { for: "threshold" }, "Another threshold"), slider, said))];
+  return h("div", { class: "stack" }, curve,
+    h("div", { class: "slider" }, h("label", { for: "threshold" }, "Another threshold"), slider, said));
 }

@@ -152,37 +152,48 @@ function keptFigure(categories, open) {
   });
 }
 
-// Probabilities against what came true: bins of [documents, sum of p, in the category].
-function reliabilityFigure(title, note, bins) {
-  const there = bins.filter(([n]) => n > 0);
-  return figure(title, note, (width) => {
+const ENDS = [0.0003, 0.9997]; // of the axis of probabilities, on which 1 in 1,000 and 1 in 10 are as far apart as 9 and 999 in 1,000
+const logit = (value) => Math.log(value / (1 - value));
+const ODDS = {
+  at: (value) => (logit(Math.min(ENDS[1], Math.max(ENDS[0], value))) - logit(ENDS[0])) / (logit(ENDS[1]) - logit(ENDS[0])),
+};
+const ODDS_AXIS = { scale: ODDS, ticks: [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999], text: (value) => `${100 * value} %` };
+
+// Probabilities against what came true: bins of [documents, mean probability, share that came true, its band].
+function reliabilityFigure(title, note, found) {
+  const { bins, relative_log_loss: loss, relative_brier: brier, expected_calibration_error: error, by_chance: chance } = found;
+  const told = [note, " Bars are 95 % bands, numbers how many there were.", loss === null ? "" : ` Log loss ${loss.toFixed(3)} and Brier score `
+    + `${brier.toFixed(3)} of those of always saying how frequent a category is; expected calibration error ${percent(error, 2)} %, `
+    + `of which ${percent(chance.mean, 2)} % would be there by chance.`];
+  return figure(title, told, (width) => {
     const frame = plot(width, {
-      x: { scale: UNIT, label: "probability the model gave" },
-      y: { scale: UNIT, label: "share in the category" },
-      label: `Reliability diagram: ${there.map(([n, p, y]) => `${percent(p / n)} % said, ${percent(y / n)} % true`).join("; ")}`,
+      x: { ...ODDS_AXIS, label: "probability the model gave" },
+      y: { ...ODDS_AXIS, label: "share in the category" },
+      label: `Reliability diagram: ${bins.map(([n, p, share]) => `${percent(p)} % said, ${percent(share)} % true of ${whole(n)}`).join("; ")}`,
     });
     frame.layer.append(s("line", { class: "ideal", x1: frame.x(0), y1: frame.y(0), x2: frame.x(1), y2: frame.y(1) }));
-    const points = there.map(([n, p, y]) => ({ n, p: p / n, share: y / n, x: frame.x(p / n), y: frame.y(y / n) }));
-    for (const { n, p, share } of points) {
-      // Two standard errors of a share, after Agresti and Coull: bins of a few documents are uncertain, and look it.
-      const centre = (share * n + 2) / (n + 4);
-      const error = 2 * Math.sqrt((centre * (1 - centre)) / (n + 4));
-      const ends = [Math.max(0, centre - error), Math.min(1, centre + error)];
-      frame.layer.append(s("line", { class: "error", x1: frame.x(p), x2: frame.x(p), y1: frame.y(ends[0]), y2: frame.y(ends[1]) }));
+    const points = bins.map(([n, p, share, low, high]) => ({ n, p, share, low, high, x: frame.x(p), y: frame.y(share) }));
+    for (const { x, low, high } of points) {
+      frame.layer.append(s("line", { class: "error", x1: x, x2: x, y1: frame.y(low), y2: frame.y(high) }));
     }
     frame.layer.append(polyline(points.map(({ x, y }) => [x, y]), { class: "line" }));
-    for (const { x, y, n } of points) {
-      frame.layer.append(s("circle", { class: "dot solid", cx: x, cy: y, r: Math.min(8, 2.5 + Math.log10(n)) }));
-    }
-    pointing(frame, points, ({ n, p, share }) => `${percent(p)} % said, ${percent(share)} % true, ${whole(n)} documents`);
+    points.forEach(({ x, y, n, low, high }, k) => { // numbers above and below by turns, off the ends of the bands
+      const place = k % 2 ? frame.y(low) + 18 : frame.y(high) - 10;
+      const side = x < frame.margin.left + 20 ? "start" : x > width - 34 ? "end" : "middle";
+      frame.layer.append(s("circle", { class: "dot solid", cx: x, cy: y, r: Math.min(8, 2.5 + Math.log10(n)) }),
+        s("text", { class: "count", x, y: place, "text-anchor": side, "aria-hidden": "true" }, whole(n)));
+    });
+    pointing(frame, points, ({ n, p, share, low, high }) =>
+      `${percent(p)} % said, ${percent(share)} % true (${percent(low)} to ${percent(high)}), ${whole(n)} times`);
     return frame.svg;
   });
 }
 
-// Precision against recall over all thresholds; `marked` is {precision, recall} of the one in use.
-function curveFigure(cuts, positives, marked) {
+// Precision against recall over all thresholds; `marked` is {precision, recall} of the decisions.
+function curveFigure(cuts, positives, marked, slides) {
   const points = cuts.map(([p, tp, fp]) => ({ p, recall: tp / positives, precision: tp / (tp + fp) }));
-  const element = figure("Precision and recall", "over all thresholds; the ring is the one in use.", (width) => {
+  const element = figure("Precision and recall", slides ? "over all thresholds; the ring is the one in use."
+    : "over all thresholds; the ring is where the most probable class was taken.", (width) => {
     const frame = plot(width, {
       x: { scale: UNIT, label: "recall" },
       y: { scale: UNIT, label: "precision" },

@@ -19,7 +19,7 @@ function box() {
 
 document.getElementById("head").append(...headOf(data).filter(Boolean));
 document.getElementById("main").replaceChildren(...[
-  box(), categoriesSection(data, open), one.element, comparisonSection(data, open), ...documentsSections(data),
+  box(), categoriesSection(data, open), one.element, confusionSection(data, open), comparisonSection(data, open), ...documentsSections(data),
 ].filter(Boolean));
 document.getElementById("foot").append(...footOf(data));
 one.open(data.categories[data.first ?? 0]);

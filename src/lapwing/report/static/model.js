@@ -287,7 +287,8 @@ function classesOf({ classes, exclusive, decision }, thresholds, scores, proba) 
   let best = 0;
   const open = (row) => (thresholds[row] < Infinity ? scores[row] : -Infinity);
   for (let row = 1; row < scores.length; row++) if (open(row) > open(best)) best = row;
+  const total = exclusive ? proba.reduce((sum, one) => sum + one, 0) : 1; // as LinearModel.class_proba
   return classes.map((name, row) => ({
-    name, row, sign: 1, probability: proba[row], chosen: exclusive ? row === best : member(row),
+    name, row, sign: 1, probability: total > 0 ? proba[row] / total : 1 / classes.length, chosen: exclusive ? row === best : member(row),
   }));
 }

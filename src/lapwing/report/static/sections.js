@@ -20,9 +20,11 @@ function categoriesSection(data, open) {
     { key: "variance", label: "Variance", title: "Prior variance", text: (row) => number(row.variance) },
     { key: "gap", label: "Gap", title: "Duality gap relative to the objective: the fit is no further from the optimum",
       text: (row) => [number(row.gap), row.converged ? null : h("span", { title: "did not converge" }, " !")] },
-    { key: "threshold", label: "Threshold", title: "Probability above which a document is put in the category",
-      text: (row) => (row.threshold === null ? "never" : row.threshold.toFixed(3)) },
   ];
+  if (data.thresholds) {
+    columns.push({ key: "threshold", label: "Threshold", title: "Probability above which a document is put in the category",
+      text: (row) => (row.threshold === null ? "never" : row.threshold.toFixed(3)) });
+  }
   if (evaluated) {
     columns.push(
       { key: "test", label: "Test", title: "Documents in the category among those evaluated", text: (row) => whole(row.test) },
@@ -32,10 +34,11 @@ function categoriesSection(data, open) {
   const found = section("categories", "Categories",
     evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. ",
       data.live?.remote ? "What `lapwing evaluate --store` keeps beside the model is shown here." : "Give the report labelled documents to see how good the model is."),
+    data.calibration ? h("p", null, `${data.calibration.in_words[0].toUpperCase()}${data.calibration.in_words.slice(1)}.`) : null,
     sortableTable(data.categories, columns, { caption: "Categories", filter: "Filter categories by name", open }));
   const charts = [];
   if (data.categories.length > 1) charts.push(keptFigure(data.categories, open));
-  if (data.bins) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together, bars of two standard errors.", data.bins));
+  if (data.calibration) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together.", data.calibration));
   if (charts.length) found.append(h("div", { class: "charts" }, charts));
   return found;
 }
@@ -88,6 +91,43 @@ function documentsSections(data) {
   return found;
 }
 
+// Exclusive classes: what was taken for what, as a matrix where it can be read, and the pairs most often confused.
+const MOST_COLUMNS = 30;
+
+function confusionSection(data, open) {
+  if (!data.confusion || !data.confusion.pairs.length) return null;
+  const { matrix, pairs } = data.confusion;
+  const { classes } = data.model;
+  const opens = (label) => {
+    const category = data.categories.find((one) => one.name === label);
+    return category ? h("button", { type: "button", class: "link", onclick: () => open(category) }, name(label)) : name(label);
+  };
+  const list = h("table", null, h("caption", { class: "hidden" }, "Classes most often confused"),
+    h("thead", null, h("tr", null, ["Class", "Taken for", "Documents"].map((text, k) => h("th", { scope: "col", class: k < 2 ? "words" : null }, text)))),
+    h("tbody", null, pairs.slice(0, matrix && classes.length <= MOST_COLUMNS ? 10 : 25).map((one) => h("tr", null,
+      h("th", { scope: "row" }, opens(String(one.true))), h("td", { class: "words" }, opens(String(one.chosen))), h("td", null, whole(one.documents))))));
+  return section("confusion", "Confused classes",
+    h("p", { class: "note" }, "Documents of one class that were put in another, most often first."),
+    h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Classes most often confused" }, list),
+    matrix && classes.length <= MOST_COLUMNS ? confusionMatrix(matrix, classes) : null);
+}
+
+function confusionMatrix(matrix, classes) {
+  const cell = (value, share, right) => {
+    const made = h("td", { class: right ? "right" : null }, value ? whole(value) : "·");
+    if (value && !right) made.style.setProperty("--share", `${Math.round(100 * Math.sqrt(share))}%`);
+    return made;
+  };
+  return [h("h3", null, "All of them"), h("p", { class: "note" }, "A row for each class, a column for what its documents were put in; columns are numbered as the rows."),
+    h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Confusion matrix" },
+      h("table", { class: "confusion" }, h("caption", { class: "hidden" }, "Confusion matrix"),
+        h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), classes.map((label, k) => h("th", { scope: "col", title: plain(label) }, String(k + 1))))),
+        h("tbody", null, matrix.map((row, i) => {
+          const total = row.reduce((sum, one) => sum + one, 0) || 1;
+          return h("tr", null, h("th", { scope: "row" }, `${i + 1} `, name(classes[i])), row.map((value, j) => cell(value, value / total, i === j)));
+        }))))];
+}
+
 function comparisonSection(data, open) {
   if (!data.comparison) return null;
   const { models, rows, tests } = data.comparison;
@@ -104,6 +144,7 @@ function comparisonSection(data, open) {
 
 function footOf(data) {
   return [h("p", { class: "note" }, data.about), h("p", { class: "note" },
-    "Probabilities are each category's own. A relative gap of g proves that no weights have an objective lower by more than the share g. ",
+    data.model.exclusive ? "Probabilities of the classes add up to 1. " : "Probabilities are each category's own. ",
+    "A relative gap of g proves that no weights have an objective lower by more than the share g. ",
     data.live?.stemmer ? "Stems by the Snowball project (snowballstem.org), BSD 3-clause licence, © Martin Porter, Richard Boulton, Olly Betts and others." : "")];
 }
