@@ -82,12 +82,12 @@ def print_evaluation(result: Evaluation) -> None:
         notes.append(f"{len(result.unknown)} labels of the data are not in the model: {some(result.unknown)}")
     if result.exclusive:
         pairs = result.confusion.pairs(3) if result.confusion is not None else []
-        notes += [f"taken for another most often: {_confused(pairs)}"] if pairs else []
+        notes += [f"most often taken for another: {_confused(pairs)}"] if pairs else []
     show(_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
 
 
 def _confused(pairs: list[tuple[Any, Any, int]]) -> str:
-    return ", ".join(f"{true} for {chosen} ({count} documents)" for true, chosen, count in pairs)
+    return ", ".join(f"{true} for {chosen} ({count})" for true, chosen, count in pairs)
 
 
 def _calibration(result: Evaluation) -> list[Table | str]:
@@ -104,11 +104,11 @@ def _calibration(result: Evaluation) -> list[Table | str]:
     return [
         made,
         "",
-        f"{found.sentence()}",
-        f"log loss {found.relative_log_loss:.3f}, Brier score {found.relative_brier:.3f} of those of always saying how "
-        "frequent a category is",
-        f"expected calibration error {100 * found.error:.3f} %; without any fault it would be {100 * mean:.3f} %, and "
-        f"over {100 * limit:.3f} % once in twenty times",
+        found.sentence(),
+        f"log loss {found.relative_log_loss:.3f}, Brier score {found.relative_brier:.3f}, where always saying the base "
+        "rates is 1",
+        f"expected calibration error {100 * found.error:.3f} %; by chance alone {100 * mean:.3f} %, "
+        f"seldom over {100 * limit:.3f} %",
     ]
 
 

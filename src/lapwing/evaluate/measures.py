@@ -21,7 +21,7 @@ from lapwing.model.linear import LinearModel
 
 BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
 
-Watch = Callable[[np.ndarray, np.ndarray], None]  # (probabilities, truth), both (documents, a block of the model's rows)
+Watch = Callable[[np.ndarray, np.ndarray], None]  # (probabilities, truth) of documents and a block of the model's rows
 
 
 @dataclass(frozen=True)
