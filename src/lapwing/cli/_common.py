@@ -86,12 +86,14 @@ def check_output(output: str, data: str | None = None, *, name: str = "-o") -> N
 
     `name` is what the command calls it.
     """
-    path = Path(output)
+    from lapwing.formats.files import output_target
+
+    if Path(output).is_dir():
+        raise InputError(f"{name} must be a file, and {output!r} is a folder; add a name, such as model.lapwing")
+    path = output_target(output, name)
     folder = path.absolute().parent
     if not folder.is_dir():
         raise InputError(f"{name} must be a file in a folder that is there, got {output!r}; make the folder first")
-    if path.is_dir():
-        raise InputError(f"{name} must be a file, and {output!r} is a folder; add a name, such as model.lapwing")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{name} must be in a folder that can be written to, and that of {output!r} cannot")
     if data is not None and path.exists() and path.samefile(data):

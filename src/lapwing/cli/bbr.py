@@ -293,7 +293,7 @@ def _results(model: BbrModel, scores: np.ndarray, resultfile: str | None, probth
 
 
 def _write(path: str, lines: Any) -> None:
-    from lapwing.formats.model_file import write_beside
+    from lapwing.formats.files import write_beside
 
     content = "".join(f"{line}\n" for line in lines)
     if path in STDIN:

@@ -71,7 +71,7 @@ def _load(source: str, kind: str) -> LinearModel:
 def _write_numbers(model: LinearModel, path: str, to: str) -> None:
     """Lines of number and name; classes, where they have numbers too, after the word class."""
     from lapwing.formats import bbr
-    from lapwing.formats.model_file import write_beside
+    from lapwing.formats.files import write_beside
 
     lines = [f"{i}\t{name}\n" for i, name in zip(bbr.feature_ids(model, True), model.feature_names, strict=True)]
     if to == "bmr":

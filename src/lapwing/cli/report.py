@@ -89,7 +89,7 @@ def command(
 
 
 def _write(made: Contents, output: str) -> None:
-    from lapwing.formats.model_file import write_beside
+    from lapwing.formats.files import write_beside
     from lapwing.report import page
 
     write_beside(Path(output), page(made.to_dict()).encode())

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO
 
 from lapwing.errors import InputError
+from lapwing.formats.files import output_target
 
 try:
     import fcntl
@@ -104,6 +105,7 @@ class Checkpoint:
 def _open_alone(path: Path) -> IO[bytes]:
     """The file, to be read from its beginning and written at its end, for one process until it closes it or dies."""
     while True:
+        output_target(path, "the checkpoint")  # a pipe would be waited for
         stream = open(path, "a+b")  # noqa: SIM115  whoever asked closes it
         try:
             if fcntl is not None:

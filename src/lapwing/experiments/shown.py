@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.errors import InputError, MissingExtraError
-from lapwing.formats.model_file import write_beside
+from lapwing.formats.files import write_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, ModelFileError
-from lapwing.formats.model_file import write_beside
+from lapwing.formats.files import write_beside
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.stats.links import as_link
 

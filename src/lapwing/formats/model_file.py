@@ -14,10 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
-import tempfile
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
+from lapwing.formats.files import read_regular, write_beside
 from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
@@ -68,15 +66,6 @@ def load(path: str | os.PathLike[str]) -> LinearModel:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """The content of a regular file: a pipe or a device in its place could block for ever, and raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError("it is no regular file")
-        return stream.read()
-
-
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether the file begins as a model file does; `load` may still find it damaged."""
     try:
@@ -87,28 +76,6 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     except OSError:
         return False
     return head[8:].lstrip().startswith(b'{"__metadata__":{"' + KEY.encode() + b'":')
-
-
-def write_beside(path: Path, content: bytes) -> None:
-    try:
-        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(beside, 0o666 & ~umask)
-        os.replace(beside, path)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(beside)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-        raise
 
 
 def to_bytes(model: LinearModel) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lapwing.experiments.fewlabel.run import Curves
 from lapwing.experiments.shown import DPI, INK, LINES, check_matplotlib
-from lapwing.formats.model_file import write_beside
+from lapwing.formats.files import write_beside
 
 HEAD = ("positives", "without", "with words", "gain", "better in")
 

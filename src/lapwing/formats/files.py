@@ -1,0 +1,82 @@
+"""Files as all commands read and write them: regular ones only, and a new one is whole or not there.
+
+A device, a pipe or a socket in a file's place is refused by name. A symbolic link is followed: what it points to is
+written, and the link stays.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from lapwing.errors import InputError
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """The content of a regular file: a pipe or a device in its place could block for ever, and raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as stream:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(f"expected a file, and it is {_kind(mode)}")
+        return stream.read()
+
+
+def output_target(path: str | os.PathLike[str], name: str = "the output") -> Path:
+    """Where writing to `path` ends: the file itself or what a link points to, there or not; `name` is its option."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name} must be a file that can be written, got {os.fspath(path)!r}: {error}") from error
+    if not stat.S_ISREG(mode):
+        raise InputError(
+            f"{name} must be a file, there already or new, and {os.fspath(path)!r} is {_kind(mode)}; name a file"
+        )
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "something else")
+
+
+def write_beside(path: Path, content: bytes) -> None:
+    """Write beside `path`, then rename into place: an old file stays whole until the new one is, and lends its mode."""
+    target = output_target(path)
+    try:
+        descriptor, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(beside, _mode(target))
+        os.replace(beside, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(beside)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise
+
+
+def _mode(target: Path) -> int:
+    with suppress(FileNotFoundError):
+        return stat.S_IMODE(target.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
