@@ -44,7 +44,7 @@ def test_another_encoding(run: Command, model: Path) -> None:
 def test_skip_bad_leaves_broken_lines_out_and_keeps_the_numbers(run: Command, model: Path) -> None:
     ended = run("classify", model, "--skip-bad", "--json", stdin=b"oil\n\xff\ncorn\n")
     assert [answer["id"] for answer in answers(ended)] == ["1", "3"]
-    assert "1 broken line" in ended.err
+    assert "1 broken record" in ended.err
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "tsv"])

@@ -43,7 +43,8 @@ def test_lists_are_multi_label_distinct_and_sorted(write: Write) -> None:
 
 
 def test_documents_without_labels_are_kept_and_not_exclusive(write: Write) -> None:
-    read = corpus.read(write("a.jsonl", jsonl({"text": "a", "label": "x"}, {"text": "b"})))
+    path = write("a.jsonl", jsonl({"text": "a", "label": "x"}, {"text": "b"}))
+    read = corpus.read(path, labels_required=False)
     assert read.labels == [("x",), ()]
     assert not read.exclusive
 

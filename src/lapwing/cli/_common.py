@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import stat
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
@@ -77,6 +78,22 @@ class ExistingPath(click.ParamType):
         return path
 
 
+class Size(click.ParamType):
+    """A number of bytes: 5000, 64MB, 1.5 GB."""
+
+    name = "size"
+    units: ClassVar = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([KMGT]?)B?", str(value).strip().upper())
+        size = int(float(found[1]) * self.units[f"{found[2]}B" if found[2] else ""]) if found else 0
+        if not 1 <= size < 2**62:
+            self.fail(f"expected a size such as 64MB or 2GB, got {str(value)[:40]!r}", param, ctx)
+        return size
+
+
 model_argument = click.argument("model", type=ExistingPath("a model file", folder=False))
 data_argument = click.argument("data", type=ExistingPath("documents (a file, folder or archive)"))
 
@@ -112,6 +129,9 @@ _READING = [
     click.option("--reuters-split", type=click.Choice(["modapte", "modlewis", "modhayes"]), default="modapte",
                  show_default=True, help="Reuters-21578: which split."),
     click.option("--smart-require", default="", help="SMART records: fields that must be filled, as TWM."),
+    click.option("--max-document", type=Size(), default="64MB", show_default=True, help="Longest document to be read."),
+    click.option("--max-expansion", type=click.FloatRange(min=1, max=1e12), default=200, show_default=True,
+                 help="How many times as large as a compressed file what is in it may be."),
     click.option("--skip-bad", is_flag=True, help="Go on after a broken record, and count them."),
 ]  # fmt: skip
 
@@ -124,7 +144,7 @@ def reading_options(function: F) -> F:
         reading = {
             name: kwargs.pop(name)
             for name in ("encoding", "text_column", "label_column", "label_separator", "qrels",
-                         "reuters_split", "smart_require", "skip_bad")
+                         "reuters_split", "smart_require", "skip_bad", "max_document", "max_expansion")
         }  # fmt: skip
         reading["header"] = not kwargs.pop("no_header")
         for name in ("text_column", "label_column"):

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from lapwing.cli._output import some
 from lapwing.corpus import Corpus, Document, stream
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import ENCODING_HINT, decoded_lines, is_broken
+from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest
 from lapwing.errors import CorpusError, InputError
 from lapwing.model import Columns, LinearModel
 
@@ -49,7 +49,7 @@ def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str 
         check_kind("text", model)
         # Whoever types a line waits for its answer.
         size = 1 if sys.stdin is not None and sys.stdin.isatty() else block
-        yield from _blocks(_text_lines(reading["encoding"], reading["skip_bad"]), "text", model, size)
+        yield from _blocks(_text_lines(ReadOptions.of(_known(reading))), "text", model, size)
         return
     if split not in (None, "all"):
         reading = {**reading, "split": split}
@@ -59,23 +59,34 @@ def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str 
     yield from _blocks(documents, documents.kind, model, block)
 
 
-def _text_lines(encoding: str | None, skip_bad: bool) -> Iterator[Document]:
+def _known(reading: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in reading.items() if name != "format"}
+
+
+def _text_lines(options: ReadOptions) -> Iterator[Document]:
     """One text per line of standard input; its id is the line's number."""
-    ReadOptions(encoding=encoding)  # an encoding that does not exist says so
-    number = skipped = 0
-    lines = decoded_lines(standard_input("texts, one per line,"), STDIN, encoding or "utf-8", "\n")  # type: ignore[arg-type]
+    tally = Tally(options.skip_bad)
+    number = 0
+    left_out = 0
+
+    def bad(expected: str, line: int) -> None:
+        nonlocal left_out
+        left_out = line
+        tally.bad(CorpusError(f"expected {expected}", STDIN, line))
+
+    encoding = options.encoding or "utf-8"
+    lines = decoded_lines(
+        standard_input("texts, one per line,"), STDIN, encoding, "\n", options.max_document,  # type: ignore[arg-type]
+        lambda line: bad(longest(options.max_document), line),
+    )  # fmt: skip
     for number, line in enumerate(lines, 1):
         if is_broken(line):
-            if not skip_bad:
-                expected = encoding or "UTF-8"
-                raise CorpusError(f"expected {expected}, got bytes that are not; {ENCODING_HINT}", STDIN, number)
-            skipped += 1
-        else:
+            bad(f"{options.encoding or 'UTF-8'}, got bytes that are not; {ENCODING_HINT}", number)
+        elif number != left_out:
             yield Document(str(number), line.rstrip("\r\n"), ())
     if not number:
         raise CorpusError("expected texts, one per line, got nothing; pipe some in or name a file", STDIN)
-    if skipped:
-        log.warning("%s: %d broken lines skipped", STDIN, skipped)
+    tally.report(STDIN)
 
 
 def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: int) -> Iterator[Block]:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack
-from typing import IO
+from typing import IO, Any
 
 from lapwing.corpus.members import Entry, Member, Source, hidden
-from lapwing.corpus.streams import Bytes, buffered, damage_as_corpus_error, decompressed, without_compression
+from lapwing.corpus.streams import (
+    Bytes,
+    buffered,
+    check_expansion,
+    damage_as_corpus_error,
+    decompressed,
+    without_compression,
+)
 from lapwing.errors import CorpusError
+
+FEW = 16  # reads at the end of an archive that tarfile may do before it notices
+LONGEST_HEADER = 1 << 20
+_LONG_NUMBER = re.compile(rb"[0-9]{40}")  # the longest number in a header: bytes, or seconds with their fraction
 
 
 class ZipSource(Source):
-    def __init__(self, open_raw: Callable[[], IO[bytes]], where: str, label: str) -> None:
+    def __init__(self, open_raw: Callable[[], IO[bytes]], where: str, label: str, expansion: float) -> None:
         super().__init__(where, label)
         with damage_as_corpus_error(where), ExitStack() as undo:
             self._file = undo.enter_context(open_raw())
             self._zip = zipfile.ZipFile(self._file)
             undo.pop_all()
+            stated = sum(info.file_size for info in self._zip.infolist())
+            check_expansion(stated, self._file.seek(0, 2), expansion, where)  # entries may share their bytes
             found = {_tidy(info.filename): info for info in self._zip.infolist() if not info.is_dir()}
         names = sorted((name for name in found if not _hidden_path(name)), key=lambda name: name.split("/"))
         self._infos = {name: found[name] for name in names}
@@ -50,8 +64,11 @@ class TarSource(Source):
 
     ordered = False
 
-    def __init__(self, open_raw: Callable[[], IO[bytes]], where: str, label: str, tolerant: bool) -> None:
+    def __init__(
+        self, open_raw: Callable[[], IO[bytes]], where: str, label: str, expansion: float, tolerant: bool
+    ) -> None:
         super().__init__(where, label)
+        self._expansion = expansion
         self._open_raw = open_raw
         self._tolerant = tolerant
         self.links = 0
@@ -74,21 +91,21 @@ class TarSource(Source):
                 with damage_as_corpus_error(where):
                     content = archive.extractfile(info)
                     assert content is not None
-                with Bytes(content, where) as raw:
+                with Bytes(content, where, expansion=self._expansion) as raw:
                     yield Member(entry, where, raw)
 
     def _files(self) -> Iterator[tuple[Entry, tarfile.TarInfo, tarfile.TarFile]]:
         index = 0
         self.links = 0
         with damage_as_corpus_error(self.where):
-            raw = Bytes(self._open_raw(), self.where)
+            raw = Bytes(self._open_raw(), self.where, expansion=self._expansion)
             with (
                 raw,
                 buffered(decompressed(raw)) as stream,
-                tarfile.open(fileobj=stream, mode="r|", tarinfo=_CheckedHeader) as archive,
+                tarfile.open(fileobj=_Ending(stream), mode="r|", tarinfo=_CheckedHeader) as archive,  # type: ignore[call-overload]
             ):
                 for info in archive:
-                    archive.members = []  # type: ignore[attr-defined]  # else it remembers every header
+                    archive.members = []  # else it remembers every header
                     path = _tidy(info.name)
                     if _hidden_path(path):
                         continue
@@ -102,8 +119,42 @@ class TarSource(Source):
                         index += 1
 
 
+class _Ending:
+    """A stream whose end is an error to whoever goes on reading: tarfile would, up to the size that a header states."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._empty = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._empty += not data
+        if self._empty > FEW:
+            raise tarfile.ReadError("a header states more bytes than are there")
+        return data
+
+
+class _Read:
+    """A stream of which something has been read already, and is the first to be read again."""
+
+    def __init__(self, content: bytes, stream: Any) -> None:
+        self._content: bytes | None = content
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        content, self._content = self._content, None
+        return self._stream.read(size) if content is None else content
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class _CheckedHeader(tarfile.TarInfo):
-    """A header that makes no sense is an error; tarfile would take it for the archive's end."""
+    """A header that makes no sense is an error; tarfile would take it for the archive's end.
+
+    Long headers, of which one can have as many and as large as one likes, are bounded; and a number in them has few
+    digits, since tarfile's search for numbers takes the square of their length.
+    """
 
     @classmethod
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _CheckedHeader:
@@ -113,6 +164,26 @@ class _CheckedHeader(tarfile.TarInfo):
             if type(error).__name__ in ("EOFHeaderError", "EmptyHeaderError"):  # the end, marked or not
                 raise
             raise tarfile.ReadError(f"broken tar header ({error})") from error
+
+    def _proc_pax(self, tarfile_: Any) -> Any:
+        stream = tarfile_.fileobj
+        self._check_length()
+        content = stream.read(self._block(self.size))  # type: ignore[attr-defined]
+        if _LONG_NUMBER.search(content):
+            raise tarfile.ReadError("broken tar header (a number without end)")
+        tarfile_.fileobj = _Read(content, stream)
+        try:
+            return super()._proc_pax(tarfile_)  # type: ignore[misc]
+        finally:
+            tarfile_.fileobj = stream
+
+    def _proc_gnulong(self, tarfile_: Any) -> Any:
+        self._check_length()
+        return super()._proc_gnulong(tarfile_)  # type: ignore[misc]
+
+    def _check_length(self) -> None:
+        if self.size > LONGEST_HEADER:
+            raise tarfile.ReadError(f"a header of {self.size} bytes, where {LONGEST_HEADER} are more than any needs")
 
 
 def _tidy(path: str) -> str:

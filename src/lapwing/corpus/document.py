@@ -39,7 +39,8 @@ class Corpus:
     documents   list of texts; for kind "tokens" ready-made tokens joined by spaces (they are not
                 tokenised, stopped or stemmed again); for kind "vectors" a CSR matrix
     labels      one tuple of distinct labels per document, empty where it has none
-    exclusive   True where every document has exactly one label by the nature of the source
+    exclusive   True where every document has exactly one label by the nature of the source; parts of it (a test
+                part, say) may have no labels at all
     split       one of SPLITS or "" per document; all "" where the source has no splits
     weights     how many times each document counts
     """

@@ -60,7 +60,11 @@ class FolderReader(Reader):
         if self.source.single:
             raise CorpusError("expected a folder or archive of class folders, got one file", self.source.where)
         files = class_files(entries, self.source, self.options.labels_required)
-        planned = plan(files, same_content(files, self.source), flat=all("/" not in f.path for f in files))
+        planned = plan(
+            files,
+            same_content(files, self.source, self.options.max_document),
+            flat=all("/" not in f.path for f in files),
+        )
         self.exclusive = all(len(document.labels) == 1 for document in planned)
         self._plan = {
             document.files[0].index: (sound(name), document)
@@ -71,7 +75,11 @@ class FolderReader(Reader):
     def documents(self, member: Member) -> Iterator[Document]:
         name, document = self._plan[member.entry.index]
         with member.open() as stream:
-            text = self._decode(stream.read(), member)
+            content = stream.read(self.options.max_document + 1)
+        if len(content) > self.options.max_document:
+            self.too_long(member, None)
+            return
+        text = self._decode(content, member)
         if text is not None:
             yield Document(name, text, document.labels, document.split)
 
@@ -143,7 +151,7 @@ def _siblings(entry: Entry) -> tuple[str, str]:
     return posixpath.dirname(folder), base
 
 
-def same_content(files: list[Entry], source: Source) -> dict[int, bytes]:
+def same_content(files: list[Entry], source: Source, longest: int) -> dict[int, bytes]:
     """A digest for every file that might be a copy of another; sizes tell most apart without reading."""
     sizes: dict[tuple[str, str], Counter[int | None]] = defaultdict(Counter)
     for entry in files:
@@ -159,7 +167,9 @@ def same_content(files: list[Entry], source: Source) -> dict[int, bytes]:
     with suppress(CorpusError):  # the reading pass meets the damage again and reports it
         for member in source.members(doubtful):
             with suppress(CorpusError), member.open() as stream:
-                digests[member.entry.index] = hashlib.blake2b(stream.read(), digest_size=16).digest()
+                content = stream.read(longest + 1)
+                if len(content) <= longest:
+                    digests[member.entry.index] = hashlib.blake2b(content, digest_size=16).digest()
     return digests
 
 

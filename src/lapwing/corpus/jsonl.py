@@ -65,13 +65,23 @@ class JsonLinesReader(Reader):
 
 def _parse(line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         hint = "; a JSON array must be written one object per line" if line.lstrip()[:1] == "[" else ""
         got = short(line.strip())
         raise BadRecord(f"expected a JSON object on one line, got {got} ({error}){hint}") from None
     if not isinstance(record, dict):
         raise BadRecord(f"expected a JSON object on every line, got {short(record)}")
+    return record
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; Python would take the last of several values for one key, other programs the first."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise BadRecord(f"expected every key once, got {short(twice)} repeatedly")
     return record
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from lapwing.corpus.fields import sound
 from lapwing.corpus.streams import (
+    EXPANSION,
     Bytes,
     buffered,
     damage_as_corpus_error,
@@ -121,6 +122,11 @@ class FileSource(Source):
 
 
 class FolderSource(Source):
+    def __init__(self, where: str, label: str, expansion: float = EXPANSION) -> None:
+        super().__init__(where, label)
+        self._expansion = expansion
+        self.passed_by: list[str] = []  # linked folders, and what is neither file nor folder
+
     def _list(self) -> list[Entry]:
         paths = sorted(self._walk(), key=lambda item: item[0].split("/"))
         return [
@@ -132,7 +138,7 @@ class FolderSource(Source):
             if entry.index in wanted:
                 where = os.path.join(self.where, *entry.path.split("/"))
                 with damage_as_corpus_error(where):
-                    raw = Bytes(open_file(where), where)
+                    raw = Bytes(open_file(where), where, expansion=self._expansion)
                 with raw:
                     yield Member(entry, where, raw)
 
@@ -144,9 +150,15 @@ class FolderSource(Source):
             for folder, folders, files in os.walk(self.where, onerror=refuse):
                 folders[:] = [name for name in folders if not hidden(name)]
                 inside = os.path.relpath(folder, self.where).replace(os.sep, "/")
+                linked = (name for name in folders if os.path.islink(os.path.join(folder, name)))
+                self.passed_by += (posixpath.normpath(f"{inside}/{name}") for name in linked)
                 for file in files:
                     full = os.path.join(folder, file)
-                    if not hidden(file) and os.path.isfile(full):
+                    if hidden(file):
+                        continue
+                    if not os.path.isfile(full):
+                        self.passed_by.append(posixpath.normpath(f"{inside}/{file}"))
+                    else:
                         yield posixpath.normpath(f"{inside}/{file}"), os.path.getsize(full)
 
 

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from lapwing.corpus.document import SPLITS
+from lapwing.corpus.streams import EXPANSION
 from lapwing.errors import SettingsError
 
 FORMATS = ("jsonl", "csv", "tsv", "folder", "reuters", "rcv1", "smart", "svmlight")
@@ -29,6 +30,8 @@ class ReadOptions:
     skip_bad         go on after a broken record and count it, instead of raising
     split            keep the documents of this split only
     categories       keep these labels only; documents stay, possibly without labels
+    max_document     characters of one document, bytes where a file is one; a longer one is a broken record
+    max_expansion    how many times as large as a compressed file what is inside may be
     labels_required  a token file without its qrels, or a folder without class folders, is an error;
                      False makes them unlabelled documents
 
@@ -53,6 +56,8 @@ class ReadOptions:
 
     encoding: str | None = None
     skip_bad: bool = False
+    max_document: int = 64_000_000
+    max_expansion: float = EXPANSION
     split: str | None = None
     categories: tuple[str, ...] | None = None
     labels_required: bool = True
@@ -73,6 +78,9 @@ class ReadOptions:
                 raise SettingsError(f"categories must be a list of labels, got {self.categories!r}")
             object.__setattr__(self, "categories", tuple(str(label) for label in self.categories))
         _check_encoding(self.encoding)
+        for name in ("max_document", "max_expansion"):
+            if not 1 <= getattr(self, name) < 2**62:
+                raise SettingsError(f"{name} must be 1 or more, got {getattr(self, name)!r}")
         _check_choice("reuters_split", self.reuters_split, REUTERS_SPLITS)
         _check_choice("reuters_labels", self.reuters_labels, REUTERS_LABELS)
         _check_choice("reuters_text", self.reuters_text, REUTERS_TEXTS)

@@ -15,7 +15,7 @@ from lapwing.corpus.detect import detect
 from lapwing.corpus.document import Corpus, Document, Kind
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.jsonl import JsonLinesReader
-from lapwing.corpus.members import Member, Source
+from lapwing.corpus.members import FolderSource, Member, Source
 from lapwing.corpus.options import ReadOptions, check_format
 from lapwing.corpus.rcv1 import Rcv1Reader
 from lapwing.corpus.reader import Reader, Tally, log
@@ -68,6 +68,10 @@ class Stream(Iterator[Document]):
         return self._reader.exclusive
 
     @property
+    def labels_required(self) -> bool:
+        return self._options.labels_required
+
+    @property
     def skipped(self) -> int:
         return self._tally.skipped
 
@@ -111,6 +115,11 @@ class Stream(Iterator[Document]):
         self._tally.report(self.name)
         if isinstance(self._source, TarSource) and self._source.links:
             log.warning("%s: %d links in the archive were not followed", self.name, self._source.links)
+        if isinstance(self._source, FolderSource) and (passed := self._source.passed_by):
+            log.warning(
+                "%s: %d linked folders or special files were not followed: %s; give the folders themselves to have "
+                "their documents", self.name, len(passed), ", ".join(passed[:5]) + (", …" if len(passed) > 5 else ""),
+            )  # fmt: skip
         if not count:
             raise self._nothing(splits)
 
@@ -152,7 +161,7 @@ def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
     """
     check_format(format)
     settings = ReadOptions.of(options)
-    source = open_source(path, tolerant=settings.skip_bad)
+    source = open_source(path, tolerant=settings.skip_bad, expansion=settings.max_expansion)
     try:
         return Stream(source, detect(source, settings) if format == "auto" else format, settings)
     except CorpusError:
@@ -213,13 +222,40 @@ class _Collector:
             documents=self.texts if matrix is None else matrix,
             labels=self.labels,
             ids=self.ids,
-            exclusive=read.exclusive and all(len(labels) == 1 for labels in self.labels),
+            exclusive=read.exclusive and self._one_each(read),
             split=self.split,
             weights=np.array(self.weights, dtype=np.float64),
             feature_names=names,
             skipped=read.skipped,
             source=read.source,
         )
+
+    def _one_each(self, read: Stream) -> bool:
+        """Whether every document has one label, but for parts (a test part, say) where none has any.
+
+        A part in which some have one and some have none is refused where labels are needed: did a label get lost,
+        or are the categories no exclusive classes?
+        """
+        parts: dict[str, list[int]] = {}
+        for row, split in enumerate(self.split):
+            parts.setdefault(split, []).append(row)
+        labelled = {split: [row for row in rows if self.labels[row]] for split, rows in parts.items()}
+        if not any(labelled.values()) or any(len(self.labels[row]) > 1 for rows in labelled.values() for row in rows):
+            return False
+        for split, rows in parts.items():
+            if not 0 < len(labelled[split]) < len(rows):
+                continue
+            missing = [row for row in rows if not self.labels[row]]
+            if read.labels_required:
+                raise CorpusError(
+                    f"expected a label for every document, found none for {len(missing)} of {len(rows)}, the first "
+                    f"{self.ids[missing[0]]!r}; label them or leave them out, or where categories are independent and "
+                    "a document may be in none, say so: label_separator (--label-separator) for a table, a list under "
+                    '"labels" for JSON',
+                    read.name,
+                )
+            return False
+        return True
 
     def _matrix(self) -> tuple[Any, list[str]]:
         """A CSR matrix with a column for every id that occurs, in numeric order."""

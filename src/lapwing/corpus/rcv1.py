@@ -32,7 +32,7 @@ class Rcv1Reader(Reader):
     def documents(self, member: Member) -> Iterator[Document]:
         split = split_of_file(member.base)
         with member.open() as stream:
-            for record in records(self.lines(member, stream, newline=None), letters="IW"):
+            for record in records(self.lines(member, stream, None, gathered=True), self.options.max_document, "IW"):
                 if record.problem or "W" not in record.fields:
                     self.bad(record.problem or "expected .W with tokens, found none", member, record.line)
                     continue

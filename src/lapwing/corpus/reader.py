@@ -7,7 +7,7 @@ import io
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn
 
 from lapwing.corpus.document import Document, Kind
@@ -70,12 +70,27 @@ class Reader(ABC):
     def finish(self) -> None:  # noqa: B027 (a hook, empty by default)
         """Called when all members have been read."""
 
-    def lines(self, member: Member, stream: io.BufferedReader, newline: str | None = "\n") -> Iterator[str]:
-        """Decoded lines. Bytes that are not valid come as lone surrogates: see `is_broken`."""
-        return decoded_lines(stream, member.where, self.options.encoding or self.default_encoding, newline)
+    def lines(
+        self, member: Member, stream: io.BufferedReader, newline: str | None = "\n", gathered: bool = False
+    ) -> Iterator[str]:
+        """Decoded lines. Bytes that are not valid come as lone surrogates: see `is_broken`.
+
+        `gathered`: a document is several lines, whose length the reader looks after; a long one comes in pieces.
+        """
+        encoding = self.options.encoding or self.default_encoding
+
+        def too_long(line: int) -> None:
+            self.too_long(member, line)
+
+        return decoded_lines(
+            stream, member.where, encoding, newline, self.options.max_document, None if gathered else too_long
+        )
 
     def bad(self, message: str, member: Member, line: int | None) -> None:
         self.tally.bad(CorpusError(message, member.where, line))
+
+    def too_long(self, member: Member, line: int | None) -> None:
+        self.bad(f"expected {longest(self.options.max_document)}", member, line)
 
     def bad_encoding(self, member: Member, line: int) -> None:
         encoding = self.options.encoding or "UTF-8"
@@ -89,24 +104,42 @@ class Reader(ABC):
 ENCODING_HINT = "name the right one with encoding (--encoding latin-1), or use skip_bad"
 
 
-def decoded_lines(stream: io.BufferedReader, where: str, encoding: str, newline: str | None) -> Iterator[str]:
-    """Lines in any encoding, UTF-16 included.
+def longest(limit: int) -> str:
+    return f"a document of at most {limit} characters, got a longer one; raise max_document (--max-document) to have it"
+
+
+def decoded_lines(
+    stream: io.BufferedReader,
+    where: str,
+    encoding: str,
+    newline: str | None,
+    limit: int,
+    too_long: Callable[[int], None] | None,
+) -> Iterator[str]:
+    """Lines in any encoding, UTF-16 included; of one longer than `limit` the number is given to `too_long`.
+
+    Without that it comes in pieces.
 
     surrogateescape lets a single record be broken, and the next one be read.
     """
     number = 0
     decoder = io.TextIOWrapper(stream, tolerant(encoding), errors="surrogateescape", newline=newline)
     with decoder as text:
-        lines = iter(text)
+        whole = True  # what was read last had its end
         while True:
             try:
-                line = next(lines)
-            except StopIteration:
-                return
+                line = text.readline(limit + 1)
             except UnicodeError as error:
                 _undecodable(error, where, number + 1, encoding)
-            number += 1
-            yield line
+            if not line:
+                return
+            begins, whole = whole, len(line) <= limit or line[-1] in "\r\n"
+            number += begins
+            if too_long is None or (begins and whole):
+                yield line
+            elif begins:
+                too_long(number)
+                yield "\n"  # an empty line in its place keeps the numbers right
 
 
 def tolerant(encoding: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from lapwing.corpus.reader import is_broken
+from lapwing.corpus.reader import longest as too_long
 
 MARKER = re.compile(r"\.([A-Z])(?:[ \t]+(.*))?\s*", re.DOTALL)
 
@@ -19,23 +20,27 @@ class Record(NamedTuple):
     problem: str = ""
 
 
-def records(lines: Iterable[str], letters: str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ") -> Iterator[Record]:
+def records(lines: Iterable[str], longest: int, letters: str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ") -> Iterator[Record]:
     """Records in a stream of lines. A field's content stands on its marker's line, the next ones, or both."""
     begins = 0
     problem = ""
     fields: dict[str, list[str]] = {}
     current: list[str] | None = None
+    size = 0
     for number, line in enumerate(lines, start=1):
+        size += len(line)
         marker = MARKER.fullmatch(line) if line.startswith(".") else None
         if marker is None:
-            if current is not None:
+            if size > longest:
+                problem = problem or f"expected {too_long(longest)}"
+            elif current is not None:
                 current.append(line)
             elif line.strip() and not problem:
                 problem, begins = f"expected a record to begin with .I, got {line.strip()[:40]!r}", number
         elif marker[1] == "I":
             if begins:
                 yield _record(begins, fields, problem)
-            begins, problem, fields = number, "", {}
+            begins, problem, fields, size = number, "", {}, 0
             current = fields.setdefault("I", [])
         else:
             if not begins:

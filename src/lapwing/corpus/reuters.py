@@ -58,10 +58,16 @@ class ReutersReader(Reader):
                 else:
                     if buffer.find(OPEN, done, begin) >= 0:
                         self.bad(f"expected {CLOSE} before the next {OPEN} ...>", member, line)
-                    yield line, buffer[begin:end]
+                    if end - begin > self.options.max_document:
+                        self.too_long(member, line)
+                    else:
+                        yield line, buffer[begin:end]
                 line += buffer.count("\n", begin, end)
                 done, found = end + len(CLOSE), True
             buffer = buffer[done:]
+            if len(buffer) > self.options.max_document:
+                self.too_long(member, line)
+                buffer = ""
         if OPEN in buffer:
             line += buffer[: buffer.find(OPEN)].count("\n")
             self.bad(f"expected {CLOSE} before the end of the file; is it truncated?", member, line)
@@ -72,7 +78,7 @@ class ReutersReader(Reader):
         """Runs of whole lines: decoding is shared with the other readers, searching wants more at once."""
         held: list[str] = []
         size = 0
-        for text in self.lines(member, stream, newline=None):
+        for text in self.lines(member, stream, None, gathered=True):
             held.append(text)
             size += len(text)
             if size >= BLOCK:

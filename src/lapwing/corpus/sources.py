@@ -11,6 +11,7 @@ from typing import IO
 from lapwing.corpus.archives import TarSource, ZipSource
 from lapwing.corpus.members import FileSource, FolderSource, Source
 from lapwing.corpus.streams import (
+    EXPANSION,
     Bytes,
     buffered,
     damage_as_corpus_error,
@@ -22,10 +23,13 @@ from lapwing.corpus.streams import (
 from lapwing.errors import CorpusError
 
 
-def open_source(path: str | os.PathLike[str] | IO[bytes], tolerant: bool = False) -> Source:
+def open_source(
+    path: str | os.PathLike[str] | IO[bytes], tolerant: bool = False, expansion: float = EXPANSION
+) -> Source:
     """The source at a path, or behind an open binary stream.
 
     `tolerant`: a truncated tar archive has the members that can be read, and `members` raises at its end.
+    `expansion`: how many times as large as a compressed file what is in it may be.
     """
     if isinstance(path, (str, os.PathLike)):
         where = os.fspath(path)
@@ -35,15 +39,15 @@ def open_source(path: str | os.PathLike[str] | IO[bytes], tolerant: bool = False
         with damage_as_corpus_error(where):
             os.stat(where)  # a clear error for a missing path, and for one with a NUL in it
             if os.path.isdir(where):
-                return FolderSource(where, label)
-            raw = Bytes(open_file(where), where)
+                return FolderSource(where, label, expansion)
+            raw = Bytes(open_file(where), where, expansion=expansion)
         again = partial(open_file, where) if os.path.isfile(where) else None  # a pipe is read only once
         return _file_source(raw, label, again, tolerant)
     if not hasattr(path, "read") or isinstance(path, io.TextIOBase):
         raise CorpusError(f"expected a path or a binary stream, got {type(path).__name__}; try its .buffer")
     given = getattr(path, "name", None)
     label = os.path.basename(given).strip("<>") if isinstance(given, str) and given else "stream"
-    return _file_source(Bytes(path, label, owned=False), label, None, tolerant)
+    return _file_source(Bytes(path, label, owned=False, expansion=expansion), label, None, tolerant)
 
 
 def _file_source(raw: Bytes, label: str, again: Callable[[], IO[bytes]] | None, tolerant: bool) -> Source:
@@ -57,5 +61,5 @@ def _file_source(raw: Bytes, label: str, again: Callable[[], IO[bytes]] | None, 
         again = partial(io.BytesIO, data)
     stream.close()
     if is_zip:
-        return ZipSource(again, raw.where, label)
-    return TarSource(again, raw.where, label, tolerant)
+        return ZipSource(again, raw.where, label, raw.expansion)
+    return TarSource(again, raw.where, label, raw.expansion, tolerant)

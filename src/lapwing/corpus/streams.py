@@ -35,6 +35,8 @@ DAMAGE = (
 )
 
 CHUNK = 1 << 16
+EXPANSION = 200.0  # what is inside may be so many times as large as its compressed bytes; text is some 3 to 10 times
+UNCHECKED = 1 << 28  # bytes that are not worth the question
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".lzma")
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".tbz", ".txz")
 
@@ -82,11 +84,23 @@ class Bytes(io.RawIOBase):
     """A byte stream that raises only CorpusError and whose beginning can be looked at with `head`.
 
     `below` are the streams it draws on, closed with it. An error met by `head` is kept back until the
-    bytes before it have been read, so that what is readable of a truncated file is read.
+    bytes before it have been read, so that what is readable of a truncated file is read. Where it is what was
+    compressed in `packed`, it must not be more than `expansion` times as long.
     """
 
-    def __init__(self, raw: IO[bytes], where: str, below: IO[bytes] | None = None, owned: bool = True):
+    def __init__(
+        self,
+        raw: IO[bytes],
+        where: str,
+        below: IO[bytes] | None = None,
+        owned: bool = True,
+        packed: Bytes | None = None,
+        expansion: float = EXPANSION,
+    ):
         self.where = where
+        self.expansion = expansion
+        self.count = 0  # bytes that came out of it
+        self._packed = packed
         self._raw = raw
         self._below = below
         self._owned = owned
@@ -132,7 +146,19 @@ class Bytes(io.RawIOBase):
     def _next(self, size: int) -> bytes:
         with damage_as_corpus_error(self.where):
             data: bytes = self._read(size)
+        self.count += len(data)
+        if self._packed is not None:
+            check_expansion(self.count, self._packed.count, self.expansion, self.where)
         return data
+
+
+def check_expansion(size: int, packed: int, expansion: float, where: str) -> None:
+    if size > UNCHECKED and size > expansion * packed:
+        raise CorpusError(
+            f"expected at most {expansion:g} bytes for each compressed one, got {size} from {packed}, enough to fill "
+            "a memory; where that is meant, raise max_expansion (--max-expansion)",
+            where,
+        )
 
 
 def open_file(path: str) -> IO[bytes]:
@@ -158,7 +184,7 @@ def decompressed(stream: Bytes) -> Bytes:
     else:
         below.detach()  # otherwise collecting the wrapper would close the stream
         return stream
-    return Bytes(inner, stream.where, below)
+    return Bytes(inner, stream.where, below, packed=stream, expansion=stream.expansion)
 
 
 def looks_like_tar(stream: Bytes) -> bool:

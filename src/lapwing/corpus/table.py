@@ -16,12 +16,11 @@ from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import Reader, Tally, any_broken
+from lapwing.corpus.reader import Reader, Tally, any_broken, log
 from lapwing.errors import CorpusError
 
 LABEL_NAMES = ("label", "labels", "category", "class", "target")
 OTHER_NAMES = ("id", "split", "weight")
-LONGEST_FIELD = 1 << 27  # characters; the csv module's own limit of 131,072 is less than a long document
 
 
 class CsvReader(Reader):
@@ -53,18 +52,28 @@ class CsvReader(Reader):
 
     def _rows(self, member: Member, stream: io.BufferedReader) -> Iterator[tuple[int, list[str]]]:
         """Rows that are not empty, with the number of the line each begins on."""
-        if csv.field_size_limit() < LONGEST_FIELD:
-            csv.field_size_limit(LONGEST_FIELD)
+        longest = self.options.max_document
+        csv.field_size_limit(max(csv.field_size_limit(), min(longest, 2**31 - 1)))  # its own is less than a document
         quote = self.options.quote
+        size = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal size
+            for line in self.lines(member, stream, newline=""):
+                size += len(line)
+                if size > longest:  # an unclosed quote takes in all that follows
+                    raise csv.Error(f"a row of more than {longest} characters; raise --max-document to have it")
+                yield line
+
         rows = csv.reader(
-            self.lines(member, stream, newline=""),
+            lines(),
             delimiter=self.delimiter,
             quotechar=quote or None,
             quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
             strict=True,
         )
         while True:
-            begins = rows.line_num + 1
+            begins, size = rows.line_num + 1, 0
             try:
                 row = next(rows)
             except StopIteration:
@@ -119,13 +128,27 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
     lower = [name.lower() for name in names]
 
     def known(*wanted: str) -> int | None:
-        return next((lower.index(name) for name in wanted if name in lower), None)
+        """The first of these names, which must stand once."""
+        name = next((name for name in wanted if name in lower), None)
+        if name is None:
+            return None
+        if lower.count(name) > 1:
+            at = " and ".join(str(i) for i, one in enumerate(lower, 1) if one == name)
+            option = "text_column" if name == "text" else "label_column" if name in LABEL_NAMES else None
+            hint = f"say which with {option} and its number" if option else "rename all but one"
+            raise CorpusError(f"expected one column named {name!r}, found it as columns {at}; {hint}", where, line)
+        return lower.index(name)
 
     text = _given(options.text_column, "text_column", names, where, line)
     label = _given(options.label_column, "label_column", names, where, line)
     # A column asked for by the user is not found a second time by its name.
-    text = known("text") if text is None and known("text") != label else text
-    label = known(*LABEL_NAMES) if label is None and known(*LABEL_NAMES) != text else label
+    if text is None and (found := known("text")) != label:
+        text = found
+    if label is None and (found := known(*LABEL_NAMES)) != text:
+        label = found
+        others = [name for i, name in enumerate(lower) if name in LABEL_NAMES and i not in (text, label)]
+        if label is not None and others:
+            log.warning("%s: labels are taken from the column %r, and not from %s", where, names[label], short(others))
     plain = [i for i, name in enumerate(lower) if i not in (text, label) and name not in OTHER_NAMES]
     if text is None and len(plain) == 1 and len(names) <= 2:
         text = plain.pop()
@@ -139,8 +162,8 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
         )
     if label is None and len(plain) == 1 and len(names) == 2 and options.header:
         label = plain.pop()
-    others = [None if i in (text, label) else i for i in map(known, OTHER_NAMES)]
-    return Columns(len(names), text, label, *others)
+    rest = [None if i in (text, label) else i for i in map(known, OTHER_NAMES)]
+    return Columns(len(names), text, label, *rest)
 
 
 def _given(column: str | int | None, option: str, names: list[str], where: str, line: int) -> int | None:
@@ -148,11 +171,15 @@ def _given(column: str | int | None, option: str, names: list[str], where: str, 
     if column is None:
         return None
     if isinstance(column, str):
-        if column in names:
+        if names.count(column) == 1:
             return names.index(column)
         lower = [name.lower() for name in names]
-        if column.lower() in lower:
+        if lower.count(column.lower()) == 1:
             return lower.index(column.lower())
+        if column.lower() in lower:
+            raise CorpusError(
+                f"expected one column named {column!r}, found several; give {option} a number", where, line
+            )
     text = str(column).strip()
     number = int(text) if text.isdecimal() and len(text) < 10 else 0
     if 1 <= number <= len(names):
