@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.run import Command
 from report.build import model
 
 from lapwing.formats import save
+from lapwing.model import LinearModel
 from lapwing.text import TextSettings
 from lapwing.text.tokens import strip_html
+
+_vectors = LinearModel.vectors
+
+
+def poisoned(self: LinearModel, documents: Any, **how: Any) -> Any:
+    """As if a text could not be read, as those with a number of 5,000 digits once could not."""
+    if any("poison" in text for text in documents):
+        raise ValueError("poison")
+    return _vectors(self, documents, **how)
 
 
 @pytest.mark.parametrize(
@@ -32,15 +43,6 @@ def test_numbers_of_many_digits(given: str, wanted: str) -> None:
 
 def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --skip-bad the first is named; with it the others are classified as if it had never been there."""
-    from lapwing.text import counts
-
-    real = counts.strip_html
-
-    def fail(text: str) -> str:
-        if "poison" in text:
-            raise ValueError("poison")
-        return real(text)
-
     save(model(TextSettings(strip_html=True)), tmp_path / "m.lapwing")
     texts = ["oil", "wheat", "poison", "gas", "bank", "poison", "rate"]
     data, clean = tmp_path / "d.jsonl", tmp_path / "c.jsonl"
@@ -48,7 +50,7 @@ def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, m
     data.write_text("".join(lines))
     clean.write_text("".join(line for line in lines if "poison" not in line))
     wanted = run("classify", tmp_path / "m.lapwing", clean, "--json")
-    monkeypatch.setattr(counts, "strip_html", fail)
+    monkeypatch.setattr(LinearModel, "vectors", poisoned)
     refused = run("classify", tmp_path / "m.lapwing", data)
     assert refused.code == 2
     assert "document d2 cannot be classified" in refused.err

@@ -19,8 +19,10 @@ pytest.importorskip("uvicorn", reason="the extra 'serve' is not installed")
 from report.build import model
 from serve.start import Server
 
+from adversary.test_documents import poisoned
 from lapwing.errors import InputError, SettingsError
 from lapwing.formats import save
+from lapwing.model import LinearModel
 from lapwing.serve import ServeSettings
 from lapwing.serve import connections as bounds
 from lapwing.serve.settings import host_name
@@ -250,22 +252,8 @@ def test_the_watcher_outlives_anything(path: Path) -> None:
         assert server.stop() == 0
 
 
-@pytest.fixture
-def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some texts end in an error, as those with a number of 5,000 digits once did."""
-    from lapwing.text import counts
-
-    real = counts.strip_html
-
-    def fail(text: str) -> str:
-        if "poison" in text:
-            raise ValueError("poison")
-        return real(text)
-
-    monkeypatch.setattr(counts, "strip_html", fail)
-
-
-def test_one_text_takes_no_other_with_it(poisoned: None, tmp_path: Path) -> None:
+def test_one_text_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(LinearModel, "vectors", poisoned)
     one = Served("m", model(TextSettings(strip_html=True)))
     texts = ["oil", "poison", "wheat", "poison", "gas"]
     found = one.classify_each(texts, len(texts))
@@ -274,9 +262,10 @@ def test_one_text_takes_no_other_with_it(poisoned: None, tmp_path: Path) -> None
     assert [row[0].tolist() for row in found if not isinstance(row, Exception)] == alone.tolist()
 
 
-def test_an_answer_per_text(poisoned: None, tmp_path: Path) -> None:
+def test_an_answer_per_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from lapwing.serve.api import create_app
 
+    monkeypatch.setattr(LinearModel, "vectors", poisoned)
     save(model(), tmp_path / "m.lapwing")
     store = Store([str(tmp_path / "m.lapwing")])
     store.models["m"] = Served("m", model(TextSettings(strip_html=True)))
