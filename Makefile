@@ -38,7 +38,7 @@ bench: $(STAMP) ## Run every benchmark in benchmarks/
 
 clean: ## Remove .venv, builds and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks scripts examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # A .venv that is half made, or whose interpreter is gone, is made anew; a whole one is kept.
 $(STAMP): pyproject.toml

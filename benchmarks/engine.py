@@ -34,7 +34,7 @@ from typing import Any
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
-import corpora
+import _corpora as corpora
 import numpy as np
 import scipy.io
 import scipy.sparse as sp

@@ -25,7 +25,7 @@ from typing import Any
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
-import corpora
+import _corpora as corpora
 import numpy as np
 import scipy.sparse as sp
 import sklearn

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import corpora
+import _corpora as corpora
 import numpy as np
 
 from lapwing import NgramClassifier

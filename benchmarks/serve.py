@@ -24,7 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import corpora
+import _corpora as corpora
 import numpy as np
 
 import lapwing.corpus

@@ -72,13 +72,10 @@ def test_label_sets_classes_and_files(settings: dict[str, Any], tmp_path: Path) 
             np.testing.assert_array_equal(loaded.scores(texts, method=method), model.model_.scores(texts))
 
 
-def test_threads_and_order_of_search_change_nothing() -> None:
+def test_threads_change_nothing() -> None:
     texts, labels = data.texts()
     for solver in ("exact", "greedy"):
-        one, other = (
-            NgramClassifier(solver=solver, n_jobs=jobs, search=search).fit(texts, labels)
-            for jobs, search in ((1, "breadth"), (3, "depth"))
-        )
+        one, other = (NgramClassifier(solver=solver, n_jobs=jobs).fit(texts, labels) for jobs in (1, 3))
         np.testing.assert_array_equal(one.coef_.toarray(), other.coef_.toarray())
         assert list(one.model_.feature_names) == list(other.model_.feature_names)
 
@@ -109,7 +106,6 @@ def test_parameters() -> None:
         ({"max_length": 0}, "max_length must be a whole number of 1 or more"),
         ({"min_support": 0}, "min_support must be"),
         ({"steps": "many"}, "steps must be a whole number"),
-        ({"search": "best"}, "search must be"),
         ({"solver": "clg"}, "solver must be one of auto, exact, greedy"),
         ({"tokens": "syllable"}, "tokens must be one of"),
         ({"variance": -1.0}, "variance must be > 0"),

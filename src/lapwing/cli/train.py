@@ -165,13 +165,6 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     help="n-grams: fewest documents one must be in.",
 )
 @click.option("--steps", help="n-grams, greedy: a number of steps, or cv  [default: until the scores settle]")
-@click.option(
-    "--search",
-    type=click.Choice(["breadth", "depth"]),
-    default="breadth",
-    show_default=True,
-    help="n-grams, greedy: how the tree of n-grams is searched; both find the same.",
-)
 @click.option("--tokens", type=click.Choice(["word", "char"]), default="word", show_default=True)
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
 @click.option("--strip-html", is_flag=True, help="Remove markup first.")
@@ -338,7 +331,7 @@ def _settings(options: dict[str, Any]) -> Any:
     if options["ngrams"] is not None:
         steps = None if options["steps"] is None else _number_or_name(options["steps"])
         ngrams = NgramSettings(
-            max_length=options["max_length"], min_support=options["min_support"], search=options["search"],
+            max_length=options["max_length"], min_support=options["min_support"],
             steps=int(steps) if isinstance(steps, float) and steps.is_integer() else steps,  # type: ignore[arg-type]
         )  # fmt: skip
         options = {**options, "tokens": options["ngrams"], "tf": "binary", "idf": False, "cosine": False}
@@ -376,7 +369,7 @@ def _given(name: str) -> bool:
 def _check_ngrams(options: dict[str, Any]) -> None:
     """Options that only n-grams have, and those that they have not."""
     if options["ngrams"] is None:
-        for name in filter(_given, ("max_length", "min_support", "steps", "search")):
+        for name in filter(_given, ("max_length", "min_support", "steps")):
             raise SettingsError(f"--{name.replace('_', '-')} belongs to --ngrams; add --ngrams word or --ngrams char")
         if options["solver"] in ("exact", "greedy"):
             raise SettingsError(f"--solver {options['solver']} belongs to --ngrams; add --ngrams word or --ngrams char")

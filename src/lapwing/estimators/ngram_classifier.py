@@ -24,7 +24,6 @@ class NgramClassifier(TextsClassifier):
     solver : "exact", the MAP under a Laplace prior with a certificate that covers every n-gram; or "greedy", SLR
         (Ifrim, Bakır and Weikum 2008), coordinate ascent along the steepest n-gram, ended early
     steps : of "greedy": None until the scores settle, a number, or "cv"
-    search : whether "greedy" goes through the tree of n-grams in "breadth" or in "depth" first; both find the same
     variance : "norm" (from the single tokens, GLM07 Eq. 29), "cv", "auto", a number, or one per category; for
         "greedy" that of the intercept only
     stop_words, stemmer : none unless asked for; no n-gram spans a stop word
@@ -48,7 +47,6 @@ class NgramClassifier(TextsClassifier):
         min_support: int = 1,
         solver: str = "exact",
         steps: int | str | None = None,
-        search: str = "breadth",
         digits: bool = True,
         strip_html: bool = False,
         stop_words: str | Sequence[str] = "none",
@@ -72,7 +70,6 @@ class NgramClassifier(TextsClassifier):
         self.min_support = min_support
         self.solver = solver
         self.steps = steps
-        self.search = search
         self.digits = digits
         self.strip_html = strip_html
         self.stop_words = stop_words

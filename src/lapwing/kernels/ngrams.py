@@ -248,13 +248,12 @@ sums = kernel(sums, fastmath=REASSOCIATING)
 
 
 @kernel
-def search(left, right, after, doc_at, pull, floor, rising, slack, breadth):
+def search(left, right, after, doc_at, pull, floor, rising, slack):
     """The nodes v with |Σ_{i in v} pull_i| > floor, and these sums.
 
     pull     (n,) c_i y_i θ_i, so that the sum is minus the derivative of the loss
     rising   the floor follows the largest sum found, less the fraction `slack` of it: the steepest n-gram
              and those level with it. What was found below the final floor is returned too
-    breadth  whether the tree is searched level by level, or down one branch after the other
 
     What lies below a node is looked at only if the bound of `sums` exceeds the floor.
     """
@@ -268,12 +267,8 @@ def search(left, right, after, doc_at, pull, floor, rising, slack, breadth):
     head, tail = 0, 1
     waiting[0], bound[0] = 0, np.inf
     while head < tail:
-        if breadth:
-            v, limit = waiting[head], bound[head]
-            head += 1
-        else:
-            tail -= 1
-            v, limit = waiting[tail], bound[tail]
+        v, limit = waiting[head], bound[head]
+        head += 1
         if limit <= floor:  # it has risen since
             continue
         child = v + 1

@@ -44,15 +44,13 @@ class NgramFit:
         return np.asarray(space.columns(self.classes) @ self.result.weights[:-1] + self.result.weights[-1])
 
 
-def search(
-    space: NgramSpace, pull: np.ndarray, floor: float, *, rising: bool = False, breadth: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
+def search(space: NgramSpace, pull: np.ndarray, floor: float, *, rising: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The classes with |Σ pull| > floor and these sums; if `rising`, only the steepest and those level with it."""
     from lapwing.kernels import ngrams as kernels
 
     slack = LEVEL if rising else 0.0
     tree = (space.left, space.right, space.after, space.doc_at)
-    nodes, slopes = kernels.search(*tree, pull, floor, rising, slack, breadth)
+    nodes, slopes = kernels.search(*tree, pull, floor, rising, slack)
     if rising and len(slopes):
         level = np.abs(slopes) >= (1.0 - slack) * np.abs(slopes).max()
         nodes, slopes = nodes[level], slopes[level]
@@ -138,15 +136,13 @@ class Step(NamedTuple):
     change: float  # Σ|change of score| / (1 + Σ|score|)
 
 
-def ascend(
-    space: NgramSpace, y: np.ndarray, weight: np.ndarray, *, intercept_slope: float, breadth: bool = True
-) -> Iterator[Step]:
+def ascend(space: NgramSpace, y: np.ndarray, weight: np.ndarray, *, intercept_slope: float) -> Iterator[Step]:
     """SLR's steps, until no n-gram has a derivative worth following. The intercept follows each of them."""
     intercept = _intercept(np.zeros(len(y)), y, weight, 0.0, intercept_slope)
     scores = np.full(len(y), intercept)
     while True:
         pull = weight * y * sigmoid(-y * scores)
-        level, _ = search(space, pull, NOTHING * float(weight.sum()), rising=True, breadth=breadth)
+        level, _ = search(space, pull, NOTHING * float(weight.sum()), rising=True)
         if not len(level):
             return
         chosen = int(level[0]) if len(level) == 1 else _shortest(space, level)
@@ -218,7 +214,6 @@ def greedy(
     variance: float,
     intercept_variance: float | None = None,
     steps: int | None = None,
-    breadth: bool = True,
 ) -> NgramFit:
     """SLR until the scores change by no more than `CHANGE`, or for so many `steps`.
 
@@ -229,7 +224,7 @@ def greedy(
     intercept = _intercept(np.zeros(len(y)), y, weight, 0.0, slope)
     scores = np.full(len(y), intercept)
     taken, converged = 0, True
-    for step in ascend(space, y, weight, intercept_slope=slope, breadth=breadth):
+    for step in ascend(space, y, weight, intercept_slope=slope):
         weights[step.chosen] = weights.get(step.chosen, 0.0) + step.by
         scores, intercept = step.scores, step.intercept
         taken += 1

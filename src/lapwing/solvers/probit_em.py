@@ -71,16 +71,13 @@ def fit(
     jeffreys: np.ndarray | None = None,
     accelerate: bool = True,
     block: int = BLOCK,
-    stop: str = "certificate",
-    negligible: float = 0.0,
     trace: list[float] | None = None,
 ) -> FitResult:
     """Minimise the objective of stats/objective.py, plus Σ ln|b_j| where `jeffreys` (d+1,) is true.
 
     start       no coefficient of a sparse prior may be at its mode, where it would have to stay
-    stop        "certificate": relative duality gap (KKT bound where there is none, slopes times coefficients
-                under Jeffreys) of at most tol; "change": ‖β - before‖ ≤ tol ‖before‖, as EGJLM03 may have done.
-                Then no coefficient leaves or comes back, and those of at most `negligible` are 0 in the result
+    tol         most of the relative duality gap (KKT bound where there is none, slopes times coefficients under
+                Jeffreys)
     max_iter    EM iterations; every coefficient is updated in each
     trace       is given the objective after every iteration
     """
@@ -94,9 +91,7 @@ def fit(
         raise SettingsError(f"block must be 1 or more, got {block}")
     em = _EM(problem, y, sample_weight, arrays, merged, link, block, trace)
     em.begin(None if start is None else problem.gather(start))
-    converged = em.run(tol, max_iter, accelerate, stop)
-    if negligible > 0.0:
-        em.cut(negligible)
+    converged = em.run(tol, max_iter, accelerate)
     gap, kkt, kkt_bound, theta = em.certificate()
     curvature = float("nan")
     if merged.any():  # a feature's copies would be alive beside it, at a saddle: one carries the weight
@@ -333,28 +328,16 @@ class _EM:
         self._loss(self.score)
         return -np.asarray(self.X.T @ self.pull + self.offset * self.pull.sum())
 
-    def run(self, tol: float, max_iter: int, accelerate: bool, stop: str) -> bool:
+    def run(self, tol: float, max_iter: int, accelerate: bool) -> bool:
         while True:
-            before = self.beta.copy()
             self._step(accelerate)
-            if stop == "change":
-                if np.linalg.norm(self.beta - before) <= tol * np.linalg.norm(before):
-                    return True
-            else:
-                gradient = self.gradient()
-                if self._done(gradient, tol):
-                    return True
-                self._drop(gradient)
-                self._return(gradient)
+            gradient = self.gradient()
+            if self._done(gradient, tol):
+                return True
+            self._drop(gradient)
+            self._return(gradient)
             if self.iterations >= max_iter:
                 return False
-
-    def cut(self, negligible: float) -> None:
-        """Coefficients no further than this from their mode are there."""
-        self.alive &= np.abs(self.beta - self.prior.mode) > negligible
-        self.beta = np.where(self.alive, self.beta, self.prior.mode)
-        self.score = self._scores(self.beta)
-        self.objective = self._objective(self.beta, self.score)
 
     def _drop(self, gradient: np.ndarray) -> None:
         """Coefficients that have become negligible leave, if the log-posterior does not fall for it."""

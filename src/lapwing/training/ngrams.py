@@ -95,7 +95,6 @@ class NgramCategories(Categories):
                 steps = tried.chosen
             solve = partial(
                 greedy, self.space, y, variance=variance, intercept_variance=settings.intercept_variance, steps=steps,
-                breadth=self.ngrams.search == "breadth",
             )  # fmt: skip
         else:
             solve = partial(

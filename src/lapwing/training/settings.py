@@ -34,21 +34,17 @@ class NgramSettings:
     max_length   tokens of the longest n-gram; None: any length
     min_support  fewest documents an n-gram must be in
     steps        of solver "greedy": None until the scores settle, a number, or "cv", chosen from `STEP_GRID`
-    search       whether "greedy" searches the tree of n-grams in "breadth" or in "depth" first; both find the same
     """
 
     max_length: int | None = None
     min_support: int = 1
     steps: int | str | None = None
-    search: str = "breadth"
 
     def __post_init__(self) -> None:
         _whole(self, "max_length", least=1, optional=True)
         _whole(self, "min_support", least=1)
         if self.steps != "cv":
             _whole(self, "steps", least=1, optional=True)
-        if self.search not in ("breadth", "depth"):
-            raise SettingsError(f'search must be "breadth" or "depth", got {self.search!r}')
 
 
 @dataclass(frozen=True)
