@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from lapwing.errors import InputError
-from lapwing.evaluate import Evaluation, Tables, auc, evaluate
+from lapwing.evaluate import Evaluation, Tables, auc, conformalize, evaluate
 from lapwing.model import FitSummary, LinearModel
 
 
@@ -129,6 +129,27 @@ def test_blocks_add_up() -> None:
     blocks = [(scores[i : i + 7], labels[i : i + 7]) for i in range(0, 30, 7)] + [(scores[:0], [])]
     parts = evaluate(identity(("a", "b", "c")), iter(blocks))
     assert whole.to_dict() == parts.to_dict()
+
+
+def test_held_out_documents_make_promises() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0.0, 2.0, (300, 3))
+    labels = [("abc"[int(rng.choice(3, p=np.exp(row) / np.exp(row).sum()))],) for row in scores]
+    plain = identity(("a", "b", "c"), exclusive=True)
+    with pytest.raises(InputError, match="keeps nothing to promise"):
+        plain.predict_set(scores)
+    with pytest.raises(InputError, match="expected labels for 300 documents, got 3"):
+        conformalize(plain, scores, labels[:3])
+    model = conformalize(plain, scores, labels)
+    sets = model.predict_set(scores, coverage=0.9)
+    assert np.mean([label in found for (label,), found in zip(labels, sets, strict=True)]) == pytest.approx(
+        0.9, abs=0.01
+    )
+    proba = model.predict_proba(scores)
+    for row, found in zip(proba, sets, strict=True):
+        assert [*found] == sorted(found, key=lambda label: -row["abc".index(label)])
+    for winner, sure in zip(model.predict(scores), model.predict_sure(scores, 0.8), strict=True):
+        assert sure in ((), (winner,))
 
 
 def test_two_exclusive_classes_are_both_counted() -> None:

@@ -113,6 +113,16 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         chosen = [model.members(scores) for scores in blocks]
         return np.vstack([np.zeros((0, len(model.classes)), dtype=bool), *chosen]).astype(int)
 
+    def predict_set(self, X: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
+        """A tuple of labels per document that holds all its true ones at the rate `coverage`."""
+        check_is_fitted(self)
+        return self.model_.predict_set(self._inputs(X), coverage)
+
+    def predict_sure(self, X: Any, precision: float = 0.95, confidence: float = 0.9) -> list[tuple[Hashable, ...]]:
+        """The labels of each document that are right at the rate `precision`, with that confidence."""
+        check_is_fitted(self)
+        return self.model_.predict_sure(self._inputs(X), precision, confidence)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""
         if self._label_lists:

@@ -2,6 +2,7 @@
 
 from lapwing.evaluate.assessment import Assessment, CategoryAssessment, assess, membership
 from lapwing.evaluate.calibration import Calibration, calibration
+from lapwing.evaluate.conformalize import conformalize
 from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.measures import Evaluation, Tables, auc, evaluate
 from lapwing.evaluate.significance import Comparison, compare
@@ -19,6 +20,7 @@ __all__ = [
     "auc",
     "calibration",
     "compare",
+    "conformalize",
     "evaluate",
     "membership",
     "store_assessment",

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.model.conformal import Conformal
 from lapwing.model.deciding import Decider
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
@@ -55,6 +56,7 @@ class LinearModel:
     weighting   how texts become vectors; None for a model of vectors
     decision    "threshold", or "expected_f1": every batch is cut, category by category, where the expected F1 is
                 largest; thresholds then count for categories that are never assigned (+inf) only
+    conformal   what documents not fitted to say of it, for `predict_set` and `predict_sure`
     """
 
     link: str
@@ -68,6 +70,7 @@ class LinearModel:
     fits: FitSummary
     provenance: dict[str, Any] = field(default_factory=dict)
     decision: str = "threshold"
+    conformal: Conformal | None = None
 
     def __post_init__(self) -> None:
         rows = row_count(self.link, len(self.classes), self.exclusive)
@@ -206,6 +209,36 @@ class LinearModel:
             return self._labels[np.concatenate([np.zeros(0, dtype=np.int64), *winners])].tolist()
         matrix = self.vectors(documents)
         return self._label_sets(self._places(matrix), matrix.shape[0])
+
+    def predict_set(self, documents: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
+        """Of every document a tuple of labels, most probable first, that holds all the true ones at the rate `coverage`.
+
+        What is promised, and when, stands in docs/trust.md.
+        """
+        proba = self.predict_proba(documents)
+        return self._most_probable_first(proba, self.known_conformal().sets(proba, coverage))
+
+    def predict_sure(
+        self, documents: Any, precision: float = 0.95, confidence: float = 0.9
+    ) -> list[tuple[Hashable, ...]]:
+        """Of every document the labels that are sure: right at the rate `precision`, with that confidence."""
+        proba = self.predict_proba(documents)
+        return self._most_probable_first(proba, self.known_conformal().sure(proba, precision, confidence))
+
+    def known_conformal(self) -> Conformal:
+        if self.conformal is None:
+            raise InputError(
+                "this model keeps nothing to promise a coverage or a precision by; train it anew, or give labelled "
+                "documents that it was not fitted to, with lapwing.evaluate.conformalize(model, documents, labels)"
+            )
+        return self.conformal
+
+    def _most_probable_first(self, proba: np.ndarray, chosen: np.ndarray) -> list[tuple[Hashable, ...]]:
+        found = []
+        for row, inside in zip(proba, chosen, strict=True):
+            places = np.flatnonzero(inside)
+            found.append(tuple(self._labels[places[np.argsort(-row[places], kind="stable")]].tolist()))
+        return found
 
     def _places(self, matrix: sp.csr_matrix) -> np.ndarray:
         """Numbers document × categories + category of what is in the category, ascending."""
