@@ -211,7 +211,7 @@ class LinearModel:
         return self._label_sets(self._places(matrix), matrix.shape[0])
 
     def predict_set(self, documents: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
-        """Of every document a tuple of labels, most probable first, that holds all the true ones at the rate `coverage`.
+        """Of every document a tuple of labels, most probable first, that holds all true ones at the rate `coverage`.
 
         What is promised, and when, stands in docs/trust.md.
         """
