@@ -207,7 +207,7 @@ def describe(corpus: Corpus) -> None:
 
 TEXT = TextSettings(digits=False, min_df=2)
 METHODS: dict[str, dict[str, Any]] = {
-    "lasso": {},
+    "lasso": {"prior": "laplace", "variance": "norm"},
     "Selected Ridge": {"prior": "gaussian", "method": "selected-ridge", "variance": 100.0},
 }
 

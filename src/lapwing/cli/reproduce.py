@@ -127,9 +127,9 @@ def fewlabel(
     folder = _checked_folder(output)
     from lapwing.experiments.fewlabel import SIZES, descriptions, learning_curves, table_of, write
     from lapwing.experiments.fewlabel.output import HEAD
+    from lapwing.experiments.settings import training
     from lapwing.experiments.shown import check_matplotlib
     from lapwing.stats.prior_files import read_words
-    from lapwing.training import TrainSettings
 
     check_matplotlib()
     every = []
@@ -142,7 +142,7 @@ def fewlabel(
                 told = {row.category: row.feature for row in read_words(words).rows}
             every.append(learning_curves(
                 corpus, told, sizes=[n for n in SIZES if n <= most], draws=draws,
-                settings=TrainSettings(prior=prior), seed=seed, n_jobs=jobs, progress=progress,
+                settings=training(prior=prior), seed=seed, n_jobs=jobs, progress=progress,
             ))  # fmt: skip
         write(every, folder)
     if as_json:

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.experiments.aagbd11.paper import NEWSGROUPS, REUTERS, Paper
-from lapwing.text import TextSettings
-from lapwing.training import Progress, TrainSettings, make_design
+from lapwing.experiments.settings import text, training
+from lapwing.training import Progress, make_design
 from lapwing.training.targets import Targets, check_matrix, targets
 
 QUICK = 10  # --quick takes every tenth category, or the documents of every third class
@@ -63,7 +63,7 @@ def collect(
         raise InputError(f"{corpus.name}: expected two categories or more in both parts, found {len(both)}")
     train, test = _within(train, both), _within(test, both)
     min_df = 1 if paper is None else MIN_DF.get(paper.name, 1)
-    made = make_design(train, TrainSettings(text=TextSettings(digits=False, tf="raw", min_df=min_df)), progress)
+    made = make_design(train, training(text=text(digits=False, tf="raw", min_df=min_df)), progress)
     theirs = check_matrix(test.documents) if made.weighting is None else made.weighting.vectors(test.documents)
     names = tuple(made.feature_names)
     train = replace(train, kind="vectors", documents=made.matrix, feature_names=names)

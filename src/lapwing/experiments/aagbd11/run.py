@@ -14,6 +14,7 @@ from lapwing.engine import run_all
 from lapwing.evaluate import evaluate
 from lapwing.experiments.aagbd11.collection import Collection
 from lapwing.experiments.aagbd11.paper import SWEEP
+from lapwing.experiments.settings import training
 from lapwing.model import LinearModel
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
@@ -46,7 +47,7 @@ class Method:
         pruned: dict[str, Any] = {}
         if self.hessian is not None:
             pruned = {"method": "selected-ridge", "hessian": self.hessian, "alpha": alpha}
-        return TrainSettings(prior=self.prior, variance=variance, n_jobs=n_jobs, **pruned)
+        return training(prior=self.prior, variance=variance, n_jobs=n_jobs, **pruned)
 
 
 METHODS = (

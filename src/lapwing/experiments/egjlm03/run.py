@@ -17,13 +17,13 @@ from lapwing.engine import run_all
 from lapwing.errors import InputError
 from lapwing.evaluate import Tables
 from lapwing.experiments.egjlm03.paper import F1, GAMMAS, RCV1, TOPICS
+from lapwing.experiments.settings import text, training
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.solvers import newton, probit_em
 from lapwing.solvers.problem import Problem
 from lapwing.stats.priors import Gaussian, Jeffreys, Laplace
 from lapwing.stats.result import FitResult
-from lapwing.text import TextSettings
-from lapwing.training import Progress, TrainSettings, make_design
+from lapwing.training import Progress, make_design
 
 LARGEST = 10  # categories, where the paper names none
 QUICK = ("grain", "wheat", "corn")
@@ -145,10 +145,11 @@ def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = 
     used = {run.weighting for run in (RCV1_RUNS if is_rcv1 else MODAPTE_RUNS)}
     for weighting in sorted(used):
         # Stop words and punctuation removed, nothing else is said: no stemming, no cosine normalisation.
-        text = TextSettings(
+        tf = "raw" if weighting == "raw" else "log"
+        words = text(stemmer="none", tf=tf, idf=weighting == "log-idf", cosine=False)
             stemmer="none", tf="raw" if weighting == "raw" else "log", idf=weighting == "log-idf", cosine=False
         )
-        made = make_design(kept[0], TrainSettings(text=text), progress)
+        made = make_design(kept[0], training(text=words), progress)
         assert made.weighting is not None
         weighted[0][weighting] = made.matrix.tocsc()
         weighted[1][weighting] = made.weighting.vectors(kept[1].documents).tocsc()

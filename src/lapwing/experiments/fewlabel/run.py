@@ -21,6 +21,7 @@ from lapwing.corpus import Corpus
 from lapwing.engine import run_all
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import Tables
+from lapwing.experiments.settings import training
 from lapwing.stats.prior_table import PriorTable, from_names
 from lapwing.text import TextSettings, count_terms
 from lapwing.text.weighting import weigh
@@ -86,7 +87,7 @@ def learning_curves(
     progress: Progress | None = None,
 ) -> Curves:
     """Draw, fit and measure; `told` has a description for those categories that have one."""
-    settings = settings or TrainSettings()
+    settings = settings or training()
     pool, left_out, bare = _pool(corpus, told, max(sizes), settings)
     seeds = np.random.SeedSequence(seed).spawn(draws)
     tasks = [(n, seeds[draw]) for n in sizes for draw in range(draws)]

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.experiments.glm07.paper import RCV1_TEST_DOCUMENTS, Paper
-from lapwing.training import Progress, TrainSettings, make_design
+from lapwing.experiments.settings import training
+from lapwing.training import Progress, make_design
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ def collect(
         chosen = chosen[::QUICK]
     if len(chosen) > MANY:
         log.warning("%d categories, each fitted in many ways: name those you want with --categories", len(chosen))
-    made = make_design(train, TrainSettings(), progress)
+    made = make_design(train, training(), progress)
     if made.weighting is None:
         vectors = check_matrix(test.documents)
     else:

@@ -25,8 +25,9 @@ from lapwing.experiments.glm07.settings import (
     PRIOR,
     Run,
 )
+from lapwing.experiments.settings import PARTIAL
 from lapwing.selection import SCORES, top_features, tune
-from lapwing.selection.variance import CrossValidation, choose_variance
+from lapwing.selection.variance import choose_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.priors import as_prior, norm_variance
@@ -132,7 +133,7 @@ class _Fitter:
         variance, weights = self.norm, self.weights
         if run.variance == "cv":
             variance = choose_variance(
-                self.problem, y, weights, prior, CrossValidation(), method="cv", start=variance, seed=seed
+                self.problem, y, weights, prior, PARTIAL, method="cv", start=variance, seed=seed
             ).chosen
         compiled = prior.compile(variance, self.train.shape[1])
         if run.solver in CLG_TOLERANCE:

@@ -12,9 +12,9 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.evaluate import Tables
 from lapwing.experiments.ibw08.explicit import l1_weights, svm_weights, write_out
+from lapwing.experiments.settings import ngram_text, training
 from lapwing.model import LinearModel
-from lapwing.text import TextSettings
-from lapwing.training import NgramSettings, Progress, TrainSettings, train
+from lapwing.training import NgramSettings, Progress, train
 
 METHODS = ("greedy", "exact", "l1", "svm")
 NAMES = {
@@ -139,8 +139,8 @@ def _work(plan: Plan, splits: int) -> Iterator[tuple[str, int | None, int]]:
 
 
 def _ours(corpus: Corpus, method: str, tokens: str, length: int | None, seed: int, n_jobs: int | None) -> LinearModel:
-    settings = TrainSettings(
-        text=TextSettings.for_ngrams(tokens=tokens), solver=method, ngrams=NgramSettings(max_length=length),
+    settings = training(
+        text=ngram_text(tokens=tokens), solver=method, ngrams=NgramSettings(max_length=length),
         n_jobs=n_jobs, random_state=seed,
     )  # fmt: skip
     return train(corpus, settings)
@@ -157,7 +157,7 @@ def _explicit(
     seed: int,
 ) -> None:
     train_texts, test_texts = ([str(corpus.documents[i]) for i in rows] for rows in split)
-    made = write_out(train_texts, test_texts, TextSettings.for_ngrams(tokens=tokens), length)
+    made = write_out(train_texts, test_texts, ngram_text(tokens=tokens), length)
     fitted = slice(1, 2) if truth.shape[1] == 2 else slice(None)
     Y = np.where(truth[split[0]][:, fitted], 1.0, -1.0)
     for method in ("l1", "svm"):

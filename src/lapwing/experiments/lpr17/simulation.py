@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from lapwing.engine import run_all
 from lapwing.experiments.glm07 import svm
 from lapwing.experiments.lpr17.paper import COVARIATES, OBSERVATIONS, TRUE
-from lapwing.selection.variance import CrossValidation, choose_variance
+from lapwing.experiments.settings import PARTIAL
+from lapwing.selection.variance import choose_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import sigmoid
@@ -114,8 +115,7 @@ def _cross_validated(problem: Problem, y: np.ndarray, method: str, number: int) 
     """As GLM07: held-out log-likelihood of 2 of 10 folds over the paper's grid, then a fit to all."""
     weight = np.ones(len(y))
     seed = np.random.SeedSequence(number)
-    plan = CrossValidation()
-    curve = choose_variance(problem, y, weight, PRIORS[method], plan, method="cv", start=1.0, seed=seed, tol=1e-3)
+    curve = choose_variance(problem, y, weight, PRIORS[method], PARTIAL, method="cv", start=1.0, seed=seed, tol=1e-3)
     prior = PRIORS[method].compile(curve.chosen, len(problem.group))
     return newton.fit(problem, y, weight, prior, variance=curve.chosen)
 
