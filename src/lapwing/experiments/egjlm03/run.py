@@ -147,8 +147,6 @@ def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = 
         # Stop words and punctuation removed, nothing else is said: no stemming, no cosine normalisation.
         tf = "raw" if weighting == "raw" else "log"
         words = text(stemmer="none", tf=tf, idf=weighting == "log-idf", cosine=False)
-            stemmer="none", tf="raw" if weighting == "raw" else "log", idf=weighting == "log-idf", cosine=False
-        )
         made = make_design(kept[0], training(text=words), progress)
         assert made.weighting is not None
         weighted[0][weighting] = made.matrix.tocsc()
