@@ -36,10 +36,12 @@ def _same_day() -> None:
 
 @pytest.fixture(scope="module", params=["small", "large", "wide"])
 def size(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Which kernel fits depends on size: small matrices as they come, as if large, and as if of very many features."""
+    """Which kernel fits depends on size: small matrices as they come, as if large and sparse, and as if of very many
+    features."""
     with pytest.MonkeyPatch.context() as patched:
         if request.param != "small":
             patched.setattr("lapwing.solvers.newton.SMALL", -1)
+            patched.setattr("lapwing.solvers.dense.MOST", -1)
         if request.param == "wide":
             patched.setattr("lapwing.solvers.newton.DENSE", 1)
         yield

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
 
 import lapwing
 from cli.run import Command
@@ -129,6 +131,21 @@ def test_a_mode_for_a_feature_that_training_lacks(run: Command, tmp_path: Path) 
     made = read_bbr_model(tmp_path / "m")
     assert made.weights[99] == 1.5
     assert made.features == (*range(1, 61), 99)
+
+
+@pytest.mark.parametrize("variance", ["1", "500"])
+def test_raw_measurements_and_an_intercept_of_infinite_variance(run: Command, tmp_path: Path, variance: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = (" ".join(f"{j}:{value:g}" for j, value in enumerate(row, 1) if value) for row in X.tolist())
+    (tmp_path / "data").write_text("".join(f"{2 * k - 1} {row}\n" for k, row in zip(y.tolist(), rows, strict=True)))
+    (tmp_path / "priors").write_text("0 0 inf\n")
+    line = ["-p", "2", "-V", variance, "-I", tmp_path / "priors", tmp_path / "data", tmp_path / "m"]
+    ended = run("bbr", "train", *line)
+    assert (ended.code, ended.err) == (0, "")
+    model = read_bbr_model(tmp_path / "m")
+    assert np.isfinite(list(model.weights.values())).all()
+    chosen = model.decide(model.scores(list(map(str, range(1, 31))), sp.csr_matrix(X)))
+    assert np.mean(chosen == (y == 1)) > 0.95
 
 
 WRONG = [

@@ -161,12 +161,13 @@ def primal_objective(margin, weight, link, beta, mode, l1, l2):
 
 @part
 def violations(beta, gradient, mode, l1, l2, lower, upper):
-    """(kkt, kkt_bound) of stats/objective.py, from the gradient of the loss."""
+    """(kkt, kkt_bound) of stats/objective.py, from the gradient of the loss; NaN where either is."""
     kkt = kkt_bound = 0.0
     for j in range(beta.size):
         v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
         kkt = max(kkt, v)
-        kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0)
+        kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0) + 0.0 * (beta[j] + gradient[j])
+    kkt += 0.0 * kkt_bound
     return kkt, kkt_bound
 
 

@@ -18,7 +18,7 @@ def _dot(a, b, n):
     return total
 
 
-def _dots(A, i, j, n, out):
+def dots(A, i, j, n, out):
     """out_ab = the first n of A_{i+a} · A_{j+b}, a, b < 4: sixteen sums in registers for eight numbers read."""
     w, x, y, z = A[i], A[i + 1], A[i + 2], A[i + 3]
     p, q, r, s = A[j], A[j + 1], A[j + 2], A[j + 3]
@@ -35,16 +35,16 @@ def _dots(A, i, j, n, out):
 
 
 _dot = part(_dot, fastmath=REASSOCIATING)
-_dots = part(_dots, fastmath=REASSOCIATING)
+dots = part(dots, fastmath=REASSOCIATING)
 STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
 @part
-def cholesky(A, n):
+def cholesky(A, n, lost=1e-13):
     """The leading n×n of A, symmetric and given by its lower triangle, becomes its factor.
 
     L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj, the sums by four rows and four columns at once where both are whole.
-    A coordinate whose pivot is lost to rounding gets an endless one: its solution is 0.
+    A coordinate whose pivot is lost to rounding, a share `lost` of what it was, gets an endless one: its solution is 0.
     """
     sums = np.empty((4, 4))
     for begin in range(0, n, STRIP):
@@ -52,7 +52,7 @@ def cholesky(A, n):
         whole = end - (end - begin) % 4
         for j in range(0, begin, 4):
             for i in range(begin, whole, 4):
-                _dots(A, i, j, j, sums)
+                dots(A, i, j, j, sums)
                 for a in range(4):
                     for b in range(4):
                         left = A[i + a, j + b] - sums[a, b]
@@ -63,7 +63,7 @@ def cholesky(A, n):
             for j in range(begin if i < whole else 0, i):
                 A[i, j] = (A[i, j] - _dot(A[i], A[j], j)) / A[j, j]
             pivot = A[i, i] - _dot(A[i], A[i], i)
-            if pivot <= 1e-13 * A[i, i] or not pivot > 0.0:
+            if pivot <= lost * A[i, i] or not pivot > 0.0:
                 pivot = 1e300
             A[i, i] = np.sqrt(pivot)
 
@@ -80,7 +80,7 @@ def substitute(A, rhs, n):
 
 
 @part
-def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
+def sweep(H, G, b, m, mode, l1, l2, lower, upper):
     """One pass of coordinate descent; keeps G = g + H(b-β).
 
     Returns the largest violation met, relative to the penalty's slope, and how many left or entered a mode.
@@ -104,7 +104,7 @@ def _sweep(H, G, b, m, mode, l1, l2, lower, upper):
 
 
 @part
-def _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope):
+def newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope):
     """With signs fixed the problem is a linear system in the free coordinates: go towards its solution.
 
     A coordinate on the way through its mode or a bound stops there. If the objective does not fall that
@@ -172,7 +172,7 @@ def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
     between = 15
     while sweeps < 1000:
         for _ in range(between):
-            worst, moved = _sweep(H, G, b, m, mode, l1, l2, lower, upper)
+            worst, moved = sweep(H, G, b, m, mode, l1, l2, lower, upper)
             sweeps += 1
             if worst <= tol:
                 return sweeps
@@ -180,6 +180,6 @@ def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
             return sweeps
         if moved * 50 > m and sweeps < 60:  # too early: who is free still changes
             continue
-        n_free = _newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
+        n_free = newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
         between = max(3, min(40, n_free // 60))  # as much time for descent as for the step
     return sweeps

@@ -33,6 +33,8 @@ NEAR = 1.0  # relative gap below which such directions are made conjugate to the
 SLOW = 12  # directions from few documents after which more of them are taken
 EARLY = 1e3  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
+RISE = 1e-9  # relative rise of the objective that rounding does not explain
+FULL, CONJUGATE, NONE = range(3)  # directions a lane may take: any; of conjugate gradients only; or it ends at its best
 IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = range(6)  # what a lane is at
 
 
@@ -51,6 +53,19 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
         for k in range(indptr[i], indptr[i + 1]):
             total += data[k] * beta[indices[k]]
         margin[i] = y[i] * total
+
+
+@part
+def _again(indptr, indices, data, offset, y, weight, link, best, beta, margin, shift, theta, pull):
+    """Go back to the best β there was. Returns the loss."""
+    common = np.sum(offset * best)
+    for i in range(y.size):
+        total = common
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * best[indices[k]]
+        margin[i], shift[i] = y[i] * total, 0.0
+    assign(beta, best)
+    return arrive(margin, shift, 0.0, y, 0.0, weight, link, theta, pull)
 
 
 def _gap(gradient, beta, mode, l2):
@@ -74,7 +89,7 @@ def _violation(gradient, beta, mode):
     for j in range(beta.size):
         worst = max(worst, abs(gradient[j]))
         bound += abs(gradient[j]) * max(abs(beta[j] - mode[j]), 1.0)
-    return worst, bound
+    return worst + 0.0 * bound, bound  # NaN where the bound is
 
 
 @kernel
@@ -115,6 +130,7 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
         flat[k] = np.any(l2s[k] == 0.0)
     loss, stuck = np.zeros(LANES), np.zeros(LANES, np.int64)
     cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
+    best, lowest, trust = np.empty((LANES, size)), np.empty(LANES), np.empty(LANES, np.int64)
     work, found, before = np.empty((5, size)), np.empty(size), np.empty((LANES, size))
     zeros, room, documents = np.zeros(size), np.empty(n), np.empty(n, np.int64)
 
@@ -146,6 +162,7 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
                     l2[j, lane], P[j, lane] = l2s[which[c], j], 0.0
                 stuck[lane], objective[c] = 0, np.inf
                 cut[lane], refined[lane] = BENDS, 0
+                lowest[lane], trust[lane] = np.inf, FULL
                 at[lane] = GRADIENT
         if np.all(at == IDLE):
             return objective, gap, kkt, kkt_bound, rounds, converged, thetas
@@ -205,14 +222,33 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
             mode, penalty = modes[which[c]], l2s[which[c]]
             added, duality = _gap(gradient[lane], betas[c], mode, penalty)
             total = loss[lane] + added
+            if trust[lane] != NONE and not total <= lowest[lane] * (1.0 + RISE):  # NaN, too, is no fall
+                trust[lane] = CONJUGATE if trust[lane] == FULL else NONE
+                if lowest[lane] < np.inf:
+                    loss[lane] = _again(
+                        indptr, indices, data, offset, Y[c], weights[weighs[c]], link, best[lane], betas[c],
+                        margin[lane], shift[lane], thetas[c], pull[lane],
+                    )  # fmt: skip
+                    continue
             stuck[lane] = 0 if total < objective[c] else stuck[lane] + 1  # within rounding nothing falls any more
+            if total < lowest[lane]:
+                lowest[lane] = total
+                assign(best[lane], betas[c])
             objective[c], gap[c] = total, duality
             relative = duality / max(total, 1e-300)
             if flat[which[c]]:
                 gap[c] = np.nan
                 relative = _violation(gradient[lane], betas[c], mode)[1] / max(total, 1e-300)
             converged[c] = relative <= tol
-            if converged[c] or rounds[c] >= max_rounds or stuck[lane] == PATIENCE:
+            given_up = rounds[c] >= max_rounds or stuck[lane] == PATIENCE
+            if given_up and not converged[c] and total > lowest[lane]:
+                trust[lane] = NONE
+                loss[lane] = _again(
+                    indptr, indices, data, offset, Y[c], weights[weighs[c]], link, best[lane], betas[c], margin[lane],
+                    shift[lane], thetas[c], pull[lane],
+                )  # fmt: skip
+                continue
+            if converged[c] or given_up or trust[lane] == NONE:
                 kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
                 at[lane] = IDLE
                 continue
@@ -220,7 +256,7 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
             w = weighs[c]
             weight, slot = weights[w], w if alike else lane
             curvatures(margin[lane], thetas[c], weight, link, curvature[lane])
-            if not centred:
+            if trust[lane] == FULL and not centred:
                 if refined[lane] >= SLOW:
                     cut[lane] *= 0.3  # the others do bend
                 count, entries, share = that_bend(

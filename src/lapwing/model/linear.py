@@ -87,6 +87,10 @@ class LinearModel:
             )
         if self.intercepts.shape != (rows,) or self.thresholds.shape != (rows,):
             raise InputError(f"expected an intercept and a threshold for each of {rows} rows")
+        if not (np.isfinite(self.weights.data).all() and np.isfinite(self.intercepts).all()):
+            raise InputError(
+                "expected finite weights and intercepts, got NaN or infinity, with which nothing is predicted"
+            )
 
     @property
     def categories(self) -> tuple[Hashable, ...]:

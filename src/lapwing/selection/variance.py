@@ -10,6 +10,7 @@ penalty α can be chosen along with the variance.
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.errors import SettingsError
+from lapwing.errors import ConvergenceWarning, SettingsError
 from lapwing.solvers import multinomial
 from lapwing.solvers.newton import is_smooth, minimise, minimise_many
 from lapwing.solvers.problem import Problem
@@ -143,6 +144,7 @@ class HeldOut(ABC):
         self.training, self.validation = deal_parts(y, weight, plan, seed, validation)
         self.fitted: list[dict[float, Any]] = [{} for _ in self.training]
         self.values: dict[float, np.ndarray] = {}  # (alphas, runs), for every variance
+        self.behind: set[float] = set()  # variances with a fit that did not converge: nothing is chosen by them
 
     @abstractmethod
     def fit(self, variance: float, run: int, start: Any) -> tuple[Any, list[float]]:
@@ -161,7 +163,7 @@ class HeldOut(ABC):
                 stronger = [v for v in fitted if v < variance]
                 fitted[variance], results[:, run] = self.fit(variance, run, fitted[max(stronger)] if stronger else None)
             self.values[variance] = results
-        return max(_sums(self.values[variance]))
+        return -math.inf if variance in self.behind else max(_sums(self.values[variance]))
 
     def curve(self, chosen: float, alpha: float | None = None) -> VarianceCurve:
         """`alpha` is the best at the variance chosen unless given; the largest among equals."""
@@ -207,8 +209,8 @@ class _OverMatrix(HeldOut):
     def _merged(self, variance: float) -> PriorArrays:
         return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
 
-    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> None:
-        minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, known)
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> bool:
+        return minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, known)[4]
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)[0]
@@ -221,7 +223,8 @@ class _OverMatrix(HeldOut):
         beta, gradient = _without_gradient(arrays.mode) if start is None else start
         beta = np.clip(beta, arrays.lower, arrays.upper)
         known = np.array([gradient, self.sums.get(run, _without_gradient(beta)[1])])
-        self._minimise(train, arrays, beta, known)
+        if not self._minimise(train, arrays, beta, known):
+            self.behind.add(variance)
         self.sums[run] = known[1]
         return (beta, known[0].copy()), self._log_likelihoods(run, arrays, beta)
 
@@ -237,10 +240,11 @@ class _OverMatrix(HeldOut):
         for first in range(0, len(jobs), TOGETHER):
             some = jobs[first : first + TOGETHER]
             betas = np.array([arrays[v].mode for v, _ in some])
-            minimise_many(
+            *_, converged, _ = minimise_many(
                 self.problem, np.tile(self.y, (len(some), 1)), np.array([self.training[run] for _, run in some]),
                 [arrays[v] for v, _ in some], betas, self.tol, self.max_iter, self.link,
             )  # fmt: skip
+            self.behind |= {v for (v, _), done in zip(some, converged, strict=True) if not done}
             for (v, run), beta in zip(some, betas, strict=True):
                 self.fitted[run][v] = _without_gradient(beta.copy())
                 self.values[v][:, run] = self._log_likelihoods(run, arrays[v], beta)
@@ -271,8 +275,8 @@ class _JointOverMatrix(_OverMatrix):
         prior = self.prior.compile(variance, len(self.problem.group), self.intercept_variance)
         return multinomial.merge(self.problem, prior)
 
-    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> None:
-        multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)
+    def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> bool:
+        return multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)[5]
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return beta
@@ -318,12 +322,28 @@ def choose_variance(
 
 def choose(held_out: HeldOut, prior: Prior, *, method: str, start: float) -> VarianceCurve:
     """The same from held-out log-likelihoods of any kind of fit."""
-    plan = held_out.plan
     if method == "auto":
-        return held_out.curve(_search(held_out, start))
-    grid = sorted(plan.variances or default_grid(prior))
+        chosen = held_out.curve(_search(held_out, start))
+    else:
+        chosen = _best_of(held_out, sorted(held_out.plan.variances or default_grid(prior)))
+    if held_out.behind:
+        listed = ", ".join(f"{v:g}" for v in sorted(held_out.behind))
+        warnings.warn(
+            f"held-out fits at variance {listed} did not reach their tolerance; "
+            + ("none did" if held_out.behind == held_out.values.keys() else "the choice was among the others")
+            + "; raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return chosen
+
+
+def _best_of(held_out: HeldOut, grid: list[float]) -> VarianceCurve:
+    plan = held_out.plan
     held_out.prepare(grid)
     values = np.array([held_out(v) for v in grid])
+    if not np.isfinite(values).any():  # none converged, and something is to be chosen
+        values = np.array([max(_sums(held_out.values[v])) for v in grid])
     best = int(np.argmax(values))  # the strongest prior among equals
     if plan.one_se and held_out.folded:
         at = held_out.values[grid[best]]
@@ -331,6 +351,7 @@ def choose(held_out: HeldOut, prior: Prior, *, method: str, start: float) -> Var
         margin = float(runs.std(ddof=1)) * math.sqrt(len(runs))  # of the sum over runs
         for k, alpha in enumerate(held_out.alphas):  # the largest α first, then the strongest prior
             near = np.array([_sums(held_out.values[v])[k] for v in grid]) >= values[best] - margin
+            near &= np.isfinite(values)
             if near.any():
                 return held_out.curve(grid[int(np.argmax(near))], alpha)
     return held_out.curve(grid[best])
@@ -367,6 +388,8 @@ def _search(value: HeldOut, start: float) -> float:
 
 def _vertex(variances: list[float], values: list[float]) -> float:
     """Where the parabola through three points in log variance is highest; the middle where it is flat."""
+    if not np.isfinite(values).all():
+        return variances[1]
     x = np.log(variances) - math.log(variances[1])
     curve = np.polyfit(x, values, 2)
     if not curve[0] < 0.0:

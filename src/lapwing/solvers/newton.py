@@ -3,7 +3,8 @@
 Sparse priors: Newton on a working set (kernels/newton.py). Gaussian ones: Newton with conjugate gradients,
 several categories together (kernels/ridge.py). Small matrices begin with coordinate descent on the columns
 (kernels/descent.py): it takes a few milliseconds more, but a third of the time to compile. It also has the last word
-where Newton's method stalls.
+where Newton's method stalls. Matrices without many zeros have a kernel of their own (solvers/dense.py), which the
+others leave what is too badly conditioned for them to, if it is small enough.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.solvers import dense
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
@@ -89,11 +91,13 @@ def minimise_many(
     """
     from lapwing.kernels import ridge
 
+    if dense.is_better(problem, smooth=True):
+        return dense.minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
     order, by_row = problem.with_constant
     which, first = _which([(prior.mode.tobytes(), prior.l2.tobytes()) for prior in arrays])
     modes, l2s = np.array([arrays[k].mode[order] for k in first]), np.array([arrays[k].l2[order] for k in first])
     weighs, first = _which([row.tobytes() for row in weights])
-    weights = weights[first]
+    weights_of, weights = weights, weights[first]
     ordered = np.take(betas, order, axis=1)  # rows one after the other, as the kernel reads them
     # Those that take longest first: at the end lanes would be idle.
     positive = np.count_nonzero(Y > 0.0, axis=1)
@@ -101,6 +105,16 @@ def minimise_many(
     code = as_link(link).code
     found = ridge.fit(*by_row, Y, weights, weighs, code, modes, l2s, which, ordered, turns, tol, max_iter)
     betas[:, order] = ordered
+    behind = ~found[5]
+    if behind.any() and max_iter > 0 and dense.is_possible(problem):
+        rest = betas[behind]
+        again = dense.minimise_many(
+            problem, Y[behind], weights_of[behind], [arrays[k] for k in np.flatnonzero(behind)], rest, tol, max_iter,
+            link,
+        )  # fmt: skip
+        betas[behind] = rest
+        for of_all, better in zip(found, again, strict=True):
+            of_all[behind] = better
     return found
 
 
@@ -132,6 +146,8 @@ def minimise(
     from lapwing.kernels import descent, newton
 
     code = as_link(link).code
+    if dense.is_better(problem, smooth=is_smooth(arrays)):
+        return dense.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     if is_smooth(arrays):
         betas = beta[None]
         *proof, theta = minimise_many(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, link)
@@ -152,8 +168,8 @@ def minimise(
         if found[4] or rest == 0:
             return found
     X, told = problem.both_ways, (y, sample_weight, code)
-    for dense, without in ((DENSE, None), (None, True)):
-        found = newton.fit(*X, *told, *arrays, beta, tol, rest, dense, without, known)
+    for most, without in ((DENSE, None), (None, True)):
+        found = newton.fit(*X, *told, *arrays, beta, tol, rest, most, without, known)
         rest -= found[3]
         if found[4] or rest == 0:
             return *found[:3], max_iter - rest, *found[4:]

@@ -72,6 +72,16 @@ class Problem:
             offset,
         )
 
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """(d+1, n) the columns one by one, offsets and all, the constant last."""
+        indptr, indices, data, offset = self.by_column
+        columns = np.zeros((len(offset), self.n_documents))
+        columns[np.repeat(np.arange(len(offset) - 1), np.diff(indptr)), indices] = data
+        columns += offset[:, None]
+        columns[-1] = 1.0
+        return columns
+
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """x_i·β + intercept of every document, from weights of features."""
         from lapwing.kernels.loss import scores

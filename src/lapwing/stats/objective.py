@@ -107,7 +107,7 @@ def kkt_violation(prior: PriorArrays, weights: np.ndarray, gradient: np.ndarray)
     down = smooth + np.where(away > 0.0, prior.l1, -prior.l1)
     gain_up = np.where(weights < prior.upper, np.maximum(-up, 0.0), 0.0)
     gain_down = np.where(weights > prior.lower, np.maximum(down, 0.0), 0.0)
-    return np.maximum(gain_up, gain_down)
+    return np.where(np.isnan(smooth), np.nan, np.maximum(gain_up, gain_down))
 
 
 def _conjugate(prior: PriorArrays, z: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lapwing.errors import InputError
 from lapwing.stats.objective import Proven
 
 
@@ -30,3 +31,10 @@ class FitResult(Proven):
     variance: float
     dual: np.ndarray
     curvature: float = float("nan")
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.weights).all():
+            raise InputError(
+                "the fit left the range of float64: its coefficients are not finite; scale columns of very large "
+                "values, or give a smaller variance"
+            )

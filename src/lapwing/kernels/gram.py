@@ -1,0 +1,309 @@
+"""Newton's method on columns that lie dense in memory, their Gram matrix written out.
+
+    min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ],   lower ≤ β ≤ upper
+
+Whatever the scales of the columns: a factorised matrix does not feel them, as conjugate gradients and coordinate
+descent do. Sums are taken in an order of our own: products of BLAS would depend on the number of its threads.
+
+Symbols of this file: Z (d+1, n) the features, one a row, the last all ones; w (n,) curvatures c_i loss''(r_i);
+H = Z diag(w) Zᵀ over the working set; b the minimum of the quadratic model, g·(b-β) + (b-β)ᵀH(b-β)/2 + penalty(b).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels.loss import (
+    assign,
+    bend,
+    dual_objective,
+    feasible_scale,
+    has,
+    intercept_only,
+    losses,
+    majorant,
+    penalty_at,
+    violation,
+    violations,
+)
+from lapwing.kernels.quadratic import cholesky, dots, newton_step, substitute, sweep
+
+CHUNK = 256  # documents whose weighted features lie in the cache together
+LEAST = 32  # features that may enter a working set at once
+LOST = 1e-15  # share of a pivot that is all rounding
+ROUNDING = 1e-13  # a sum over documents is not known better
+POLISH = 3  # steps that may be taken within that
+
+
+def _forth(Z, beta, out):
+    """out = Zᵀβ"""
+    for i in range(out.size):
+        out[i] = 0.0
+    for j in range(beta.size):
+        if beta[j] != 0.0:
+            row = Z[j]
+            for i in range(out.size):
+                out[i] += beta[j] * row[i]
+
+
+def _back(Z, pull, out):
+    """out = -Z pull"""
+    for j in range(out.size):
+        row = Z[j]
+        total = 0.0
+        for i in range(pull.size):
+            total += row[i] * pull[i]
+        out[j] = -total
+
+
+_forth = part(_forth, fastmath=REASSOCIATING)
+_back = part(_back, fastmath=REASSOCIATING)
+
+
+@part
+def _gram(Z, working, m, curvature, chunk, H):
+    """H = Z diag(w) Zᵀ over the working set, `chunk` documents at a time; both of its halves."""
+    whole = chunk.shape[0]  # m, and what is missing to a multiple of four
+    sums = np.empty((4, 4))
+    for i in range(whole):
+        for j in range(whole):
+            H[i, j] = 0.0
+    filled = 0
+    for i in range(curvature.size + 1):
+        if i < curvature.size:
+            if curvature[i] <= 0.0:
+                continue
+            root = np.sqrt(curvature[i])
+            for a in range(m):
+                chunk[a, filled] = root * Z[working[a], i]
+            filled += 1
+        if filled == CHUNK or i == curvature.size:
+            for a in range(0, whole, 4):
+                for b in range(0, a + 4, 4):
+                    dots(chunk, a, b, filled, sums)
+                    for p in range(4):
+                        for q in range(4):
+                            H[a + p, b + q] += sums[p, q]
+            filled = 0
+    for a in range(m):
+        for b in range(a):
+            H[b, a] = H[a, b]
+
+
+@part
+def _select(beta, gradient, mode, l1, l2, lower, upper, working):
+    """The working set: what is off its mode or free to leave it, and those that violate their condition most."""
+    m = np.int64(0)
+    top = 0.0
+    excess = np.zeros(beta.size)
+    for j in range(beta.size):
+        if beta[j] != mode[j] or l1[j] == 0.0:
+            working[m] = j
+            m += 1
+        else:
+            excess[j] = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j]) / l1[j]
+            top = max(top, excess[j])
+    if top <= 1e-9:
+        return m
+    most, cut, count = max(LEAST, m), 0.0, beta.size
+    while count > most:  # raise the cut until few enough are above it
+        cut = max(1.3 * cut, top / 256.0)
+        count = 0
+        for j in range(beta.size):
+            count += excess[j] > cut
+    if count == 0:
+        cut /= 1.3
+    cut = max(cut, 1e-9)
+    for j in range(beta.size):
+        if excess[j] > cut:
+            working[m] = j
+            m += 1
+    return m
+
+
+@part
+def _least(H, G, b, m, mode, l1, l2, lower, upper, smooth, precision, slack, bound, A, rhs, free):
+    """b ← the quadratic model's minimum; G ← its gradient there.
+
+    Until no coordinate violates its condition by more than a share `precision` of its l1, or by what would gain
+    `slack`; nor by more than `bound` for its own size, or 1.
+    """
+    if smooth:
+        for i in range(m):
+            rhs[i] = -(G[i] + l2[i] * (b[i] - mode[i]))
+            for j in range(i):
+                A[i, j] = H[i, j]
+            A[i, i] = H[i, i] + l2[i]
+        cholesky(A, m, LOST)
+        substitute(A, rhs, m)
+        for i in range(m):
+            b[i] += rhs[i]
+        return
+    change, slope = np.empty(m), np.empty(m)
+    between = 2
+    for _ in range(60):
+        for _ in range(between):
+            sweep(H, G, b, m, mode, l1, l2, lower, upper)
+        done = True
+        for a in range(m):
+            v = violation(b[a], G[a], mode[a], l1[a], l2[a], lower[a], upper[a])
+            if v > precision * l1[a] and v * v > 2.0 * slack * (H[a, a] + l2[a]):
+                done = False
+            if v * max(abs(b[a] - mode[a]), 1.0) > bound:
+                done = False
+        if done:
+            return
+        count = newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
+        between = max(1, min(15, count // 60))
+
+
+@part
+def _taken(values, working, m):
+    out = np.empty(m)
+    for a in range(m):
+        out[a] = values[working[a]]
+    return out
+
+
+@part
+def _penalty(beta, mode, l1, l2):
+    total = 0.0
+    for j in range(beta.size):
+        total += penalty_at(beta[j], mode[j], l1[j], l2[j])
+    return total
+
+
+@part
+def _dual(Z, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z):
+    """(the dual objective at θ, what it was scaled by); NaN where no multiple of it is feasible."""
+    for i in range(y.size):
+        pull[i] = weight[i] * y[i] * theta[i]
+    _back(Z, pull, z)
+    for j in range(z.size):
+        z[j] = -z[j]
+    scale = feasible_scale(z, l1, l2, lower, upper)
+    return dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper), scale
+
+
+@kernel
+def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
+    """Z (d+1, n) features by rows, the last all ones; the rest as in kernels/newton.py; `beta` is overwritten.
+
+    Returns (objective, gap, kkt_bound, rounds, converged, dual point); gap is NaN if no dual is feasible. The objective
+    never rises. Without a feasible dual point a fit has converged when neither its optimality conditions nor the
+    Newton step promise a fall of more than tol.
+    """
+    size, n = beta.size, y.size
+    margin, shift, theta, linear = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    pull, curvature, score, after = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    gradient, z, step = np.empty(size), np.empty(size), np.empty(size)
+    best_theta, working = np.empty(n), np.empty(size, np.int32)
+    smooth, flat = True, False
+    for j in range(size):
+        smooth = smooth and l1[j] == 0.0 and np.isinf(lower[j]) and np.isinf(upper[j])
+        flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
+    if not has(beta[: size - 1]):
+        j = size - 1
+        beta[j] = intercept_only(y, weight, link, beta[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+    _forth(Z, beta, score)
+    for i in range(n):
+        margin[i] = y[i] * score[i]
+    objective = losses(margin, weight, link, theta) + _penalty(beta, mode, l1, l2)
+    assign(best_theta, theta)
+    best_dual, fell, rounds, polished = -np.inf, np.inf, 0, 0
+    gap = kkt_bound = np.nan
+    converged = cautious = ending = False
+    most = 0.0 + (1.0 if link == 0 else np.inf)  # a dual point is between 0 and this
+    H, A, chunk = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
+    while True:
+        for i in range(n):
+            pull[i] = weight[i] * y[i] * theta[i]
+        _back(Z, pull, gradient)
+        kkt_bound = violations(beta, gradient, mode, l1, l2, lower, upper)[1]
+        if flat:
+            assign(best_theta, theta)
+            converged = kkt_bound <= tol * objective and (fell <= tol * objective or kkt_bound == 0.0)
+        else:
+            dual, scale = _dual(Z, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z)
+            if dual > best_dual:
+                best_dual = dual
+                for i in range(n):
+                    best_theta[i] = scale * theta[i]
+            gap = max(objective - best_dual, 0.0)
+            converged = gap <= tol * objective
+        if converged or ending or rounds >= max_rounds:
+            return objective, gap, kkt_bound, rounds, converged, best_theta
+        rounds += 1
+
+        m = _select(beta, gradient, mode, l1, l2, lower, upper, working)
+        whole = m + (4 - m % 4) % 4
+        if whole > H.shape[0]:
+            room = min(whole + whole // 2, size + (4 - size % 4) % 4)
+            H, A = np.empty((room, room)), np.empty((room, room))
+        if whole != chunk.shape[0]:
+            chunk = np.zeros((whole, CHUNK))
+        for i in range(n):
+            bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
+            curvature[i] = weight[i] * max(bends, 1e-12)
+        _gram(Z, working, m, curvature, chunk, H)
+        w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
+        w_lower, w_upper = _taken(lower, working, m), _taken(upper, working, m)
+        b, G = _taken(beta, working, m), _taken(gradient, working, m)
+        rhs, free = np.empty(m), np.empty(m, np.int32)
+        precision = max(0.01 * tol, min(0.1, 0.1 * fell / objective))
+        slack, bound = 0.1 * precision * tol * objective / m, 0.1 * max(tol * objective, fell) / m
+        _least(
+            H, G, b, m, w_mode, w_l1, w_l2, w_lower, w_upper, smooth, precision, slack, bound if flat else np.inf, A,
+            rhs, free,
+        )  # fmt: skip
+        promise = 0.0  # first-order change of the objective along the step, negative
+        for j in range(size):
+            step[j] = 0.0
+        for a in range(m):
+            j = working[a]
+            step[j] = b[a] - beta[j]
+            promise += gradient[j] * step[j] + penalty_at(b[a], mode[j], l1[j], l2[j])
+            promise -= penalty_at(beta[j], mode[j], l1[j], l2[j])
+        _forth(Z, step, shift)
+        for i in range(n):
+            shift[i] *= y[i]
+            linear[i] = min(max(theta[i] - bend(margin[i], theta[i], link) * shift[i], 0.0), most)
+
+        # Too short a step to tell by the objective may still be what the optimality conditions ask for.
+        slack = 0.0
+        if -promise <= ROUNDING * objective and polished < POLISH:
+            slack = ROUNDING * objective
+            polished += 1
+        t = 1.0
+        while t > 1e-9:
+            for i in range(n):
+                after[i] = margin[i] + t * shift[i]
+            value = losses(after, weight, link, theta)
+            for j in range(size):
+                value += penalty_at(beta[j] + t * step[j], mode[j], l1[j], l2[j])
+            if value <= objective + 0.01 * t * promise + slack:
+                break
+            t *= 0.5
+        if t <= 1e-9 or not promise < slack:  # rounding is left, or the loss is too straight for its curvature
+            losses(margin, weight, link, theta)
+            ending = cautious or not -promise > ROUNDING * objective
+            cautious = True
+            fell = 0.0 if ending else np.inf
+            continue
+        cautious = t < 0.25
+        for a in range(m):
+            j = working[a]
+            beta[j] = b[a] if t == 1.0 else beta[j] + t * step[j]
+        _forth(Z, beta, score)
+        for i in range(n):
+            margin[i] = y[i] * score[i]
+        before = objective
+        objective = losses(margin, weight, link, theta) + _penalty(beta, mode, l1, l2)
+        fell = max(before - objective, -promise)
+        if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
+            dual, scale = _dual(Z, y, weight, link, linear, mode, l1, l2, lower, upper, pull, z)
+            if dual > best_dual:
+                best_dual = dual
+                for i in range(n):
+                    best_theta[i] = scale * linear[i]
