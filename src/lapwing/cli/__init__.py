@@ -65,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = cli.main(given or ["--help"], prog_name="lapwing", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):  # click takes it for someone who ends the input at a prompt
+            _fail(f"EOFError: {error.__cause__}; run it with --debug for the traceback", 1, debug)
         _fail("interrupted; files written before are as they were", 130)
     except click.ClickException as error:
         _fail(_sentence(error), error.exit_code)

@@ -10,6 +10,8 @@ import numba
 import numba.core.event
 import numba.core.registry
 
+from lapwing.kernels._cache import KernelCache
+
 # Sums may be taken in another order, and so several at a time.
 REASSOCIATING = {"reassoc", "contract"}
 
@@ -18,8 +20,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(function: F, **options: Any) -> F:
     """Compile on first use. Where no cache folder can be written the kernel is compiled anew each run."""
+    if numba.config.DISABLE_JIT:
+        return _compiled(function, **options)
     try:
-        return _compiled(function, cache=True, **options)
+        made = _compiled(function, cache=True, **options)
+        made._cache = KernelCache.of(function, made._cache)  # type: ignore[attr-defined]
+        return made
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
         return _compiled(function, **options)
