@@ -136,8 +136,8 @@ def test_a_new_process_says_what_the_estimator_said_to_the_bit(tmp_path: Path, t
     assert np.array_equal(printed, said)
     loaded = lapwing.load(tmp_path / "m")
     for method in ("plain", "kernel"):
-        assert np.array_equal(loaded.class_proba(loaded.category_proba(texts, method=method)), said)
-        alone = np.vstack([loaded.category_proba([text], method=method) for text in texts])
+        assert np.array_equal(loaded.class_proba(loaded.scores(texts, method=method)), said)
+        alone = np.vstack([loaded.scores([text], method=method) for text in texts])
         assert np.array_equal(loaded.class_proba(alone), said)
 
 

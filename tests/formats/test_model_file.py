@@ -17,6 +17,7 @@ from lapwing.errors import InputError, ModelFileError
 from lapwing.formats import load, save
 from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.model import FitSummary, LinearModel
+from lapwing.model.conformal import Conformal
 from lapwing.text import TextSettings, Weighting, stemmer_names
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -280,3 +281,47 @@ def test_a_later_schema_is_named() -> None:
     sealed = blank[:at] + hashlib.sha256(blank).hexdigest().encode() + blank[at + 64 :]
     with pytest.raises(ModelFileError, match="schema 9 is not known"):
         from_bytes(sealed)
+
+
+def with_promises(exclusive: bool = False) -> LinearModel:
+    made = text_model(exclusive=exclusive) if exclusive else text_model()
+    rng = np.random.default_rng(4)
+    proba = rng.random((300, len(made.classes)))
+    truth = rng.random(proba.shape) < proba
+    return replace(made, conformal=Conformal.of(proba, truth, exclusive, "folds"))
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_promises_are_kept_in_the_file(exclusive: bool) -> None:
+    made = with_promises(exclusive)
+    content = to_bytes(made)
+    back = from_bytes(content).conformal
+    assert to_bytes(from_bytes(content)) == content
+    assert made.conformal is not None
+    assert back is not None
+    for one in fields(Conformal):
+        assert np.array_equal(getattr(back, one.name), getattr(made.conformal, one.name)), one.name
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"source": "elsewhere"},
+        {"documents": 3},
+        {"nonconformity": np.array([0.5, 0.4])},
+        {"nonconformity": np.array([0.5, np.nan])},
+        {"nonconformity": np.array([-3.0])},
+        {"pointer": np.array([0, 1])},
+        {"taken": np.zeros(1, dtype=np.int64)},
+        {"thresholds": np.array([7.0])},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_promises_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
+    made = with_promises()
+    assert made.conformal is not None
+    broken = object.__new__(Conformal)
+    for one in fields(Conformal):
+        object.__setattr__(broken, one.name, wrong.get(one.name, getattr(made.conformal, one.name)))
+    with pytest.raises(ModelFileError, match="the file is inconsistent"):
+        from_bytes(to_bytes(replace(made, conformal=broken)))

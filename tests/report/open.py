@@ -66,7 +66,7 @@ def opened(chromium: Any, path: Path, **options: Any) -> Iterator[Page]:
 
 def expected(model: LinearModel, text: str) -> dict[str, tuple[float, bool]]:
     scores = model.scores([text])
-    proba, chosen = model.class_proba(model.probability(scores))[0], model.decide(scores)[0]
+    proba, chosen = model.class_proba(scores)[0], model.decide(scores)[0]
     return {str(label): (float(p), bool(c)) for label, p, c in zip(model.classes, proba, chosen, strict=True)}
 
 

@@ -43,7 +43,7 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
         if not ids:
             continue
         lines = _json_lines if as_json else _table_lines
-        proba = loaded.class_proba(loaded.probability(scores))
+        proba = loaded.class_proba(scores)
         answers = lines(loaded, ids, proba, loaded.decide(scores), best(proba, top) if top else None)
         click.echo("\n".join(answers))
 

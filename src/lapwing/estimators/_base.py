@@ -97,7 +97,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, classes): rows add up to 1 for exclusive classes; independent probabilities for label sets."""
         check_is_fitted(self)
-        return self.model_.class_proba(self.category_proba(X))
+        return self.model_.predict_proba(self._inputs(X))
 
     def predict(self, X: Any) -> np.ndarray | list[tuple[Hashable, ...]]:
         """Classes; for label sets an indicator array, or tuples of labels where fit() had label lists."""

@@ -267,7 +267,7 @@ def _by_document(model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix
     for block in _slices(n, classes):
         scores = model.scores(matrix[block])
         winners.append(model.winners(scores))
-        counts += tally(model.class_proba(model.probability(scores)), rows[block].toarray())
+        counts += tally(model.class_proba(scores), rows[block].toarray())
     return np.concatenate(winners), counts
 
 
@@ -284,7 +284,7 @@ def _of_winners(
         scores = model.scores(matrix, rows=slice(None) if at_once else block)
         if watch is not None:
             own = slice(-len(model.categories), None)
-            watch(model.class_proba(model.probability(scores))[:, own], inside[:, own])
+            watch(model.class_proba(scores)[:, own], inside[:, own])
         scores = np.hstack([-scores, scores]) if shared else scores
         tables.append(Tables.of(inside, winners[:, None] == np.arange(classes)[block]))
         areas += [auc(inside[:, k], scores[:, k]) for k in range(inside.shape[1])]

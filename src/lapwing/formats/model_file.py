@@ -1,12 +1,12 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
-Schema 2; a model without short n-grams, which schema 1 can hold, is written as that. Tensors: terms (UTF-8 bytes of
-all names) with terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms that
-have a column however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and one
-fit_* entry per category. The JSON names the schema, link, labels, text settings and provenance, and carries a SHA-256
-over every byte of the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number is
-still checked: a file can be well-hashed and hostile. Nothing in it is ever executed, and nothing larger than the
-file itself is allocated from a number it states.
+Schema 2; a model that schema 1 can hold, without short n-grams and promises, is written as that. Tensors: terms (UTF-8
+bytes of all names) with terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms
+that have a column however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and
+one fit_* entry per category; conformal_* where unseen documents let the model promise a coverage. The JSON names the
+schema, link, labels, text settings and provenance, and carries a SHA-256 over every byte of the file, its own 64 digits
+read as zeros. After the hash every size, pointer, index and number is still checked: a file can be well-hashed and
+hostile. Nothing in it is ever executed, and nothing larger than the file itself is allocated from a number it states.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
 from lapwing.formats.files import read_regular, write_beside
+from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
@@ -44,6 +45,13 @@ _TYPES: dict[str, type] = {
     "intercepts": np.float64,
     "thresholds": np.float64,
     **{f"fit_{f.name}": _FIT_TYPES.get(f.name, np.float64) for f in fields(FitSummary)},
+}
+_CONFORMAL_TYPES: dict[str, type] = {
+    "nonconformity": np.float64,
+    "pointer": np.int64,
+    "thresholds": np.float64,
+    "taken": np.int64,
+    "wrong": np.int64,
 }
 
 
@@ -98,7 +106,7 @@ def to_bytes(model: LinearModel) -> bytes:
         **{f"fit_{f.name}": getattr(model.fits, f.name) for f in fields(FitSummary)},
     }
     header: dict[str, Any] = {
-        "schema": 2 if model.weighting is not None and model.weighting.settings.is_bag else 1,
+        "schema": _schema(model),
         "sha256": BLANK_HASH,
         "link": model.link,
         "exclusive": model.exclusive,
@@ -119,6 +127,10 @@ def to_bytes(model: LinearModel) -> bytes:
         if len(named):
             tensors["named"] = named
             types["named"] = np.int64
+    if model.conformal is not None:
+        header["conformal"] = {"source": model.conformal.source, "documents": model.conformal.documents}
+        tensors |= {f"conformal_{name}": getattr(model.conformal, name) for name in _CONFORMAL_TYPES}
+        types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     exact: dict[str, np.ndarray] = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
     try:
         content = pack(exact, metadata={KEY: _canonical(header)})
@@ -127,6 +139,12 @@ def to_bytes(model: LinearModel) -> bytes:
     at = _hash_at(content)
     digest = hashlib.sha256(content).hexdigest().encode()
     return content[:at] + digest + content[at + len(digest) :]
+
+
+def _schema(model: LinearModel) -> int:
+    """The first that can hold it."""
+    bag = model.weighting is not None and model.weighting.settings.is_bag
+    return 2 if bag or model.conformal is not None else 1
 
 
 def _named(weighting: Weighting) -> np.ndarray:
@@ -211,6 +229,8 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     types = dict(_TYPES) | ({"document_frequency": np.int64} if is_text else {})
     if is_text and "named" in tensors:
         types["named"] = np.int64
+    if "conformal" in header:
+        types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     _need(set(tensors) == set(types), "its tensors are not those of a model")
     for name, dtype in types.items():
         _need(tensors[name].dtype == dtype and tensors[name].ndim == 1, f"{name} has the wrong type or shape")
@@ -222,7 +242,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     names = _names(tensors["terms"], tensors["terms_ptr"])
     weighting = _weighting(header, tensors, names) if is_text else None
     features = names if weighting is None else weighting.feature_names
-    return LinearModel(
+    model = LinearModel(
         link=header["link"],
         classes=classes,
         exclusive=header["exclusive"],
@@ -234,7 +254,10 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         weighting=weighting,
         fits=_fits(tensors, rows),
         provenance=header["provenance"],
+        conformal=_conformal(header, tensors, 1 if header["exclusive"] else rows),
     )
+    _need(header["schema"] == _schema(model), "the schema is not that of what it holds")
+    return model
 
 
 def _labels(values: object) -> tuple[Hashable, ...]:
@@ -260,7 +283,6 @@ def _names(letters: np.ndarray, ends: np.ndarray) -> list[str]:
 def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Sequence[str]) -> Weighting:
     _need(isinstance(header["text"], dict), "the text settings are not an object")
     settings = TextSettings.from_dict(header["text"])
-    _need(header["schema"] == (2 if settings.is_bag else 1), "the schema is not that of its text settings")
     n_documents, frequency = header["n_documents"], tensors["document_frequency"]
     _need(type(n_documents) is int and 0 < n_documents < 2**53, "the number of documents is not positive")
     _need(frequency.size == len(terms), "terms and document frequencies differ in number")
@@ -288,6 +310,21 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
     return NgramWeighting(
         settings, terms, frequency, n_documents, columns, longest=longest, members=np.array(members, dtype=np.int64)
     )
+
+
+def _conformal(header: dict[str, Any], tensors: dict[str, np.ndarray], rows: int) -> Conformal | None:
+    if "conformal" not in header:
+        return None
+    stated, found = header["conformal"], {name: tensors[f"conformal_{name}"] for name in _CONFORMAL_TYPES}
+    _need(isinstance(stated, dict) and set(stated) == {"source", "documents"}, "the promises' notes are not two")
+    n, kept, pointer = stated["documents"], found["nonconformity"], found["pointer"]
+    _need(type(n) is int and kept.size <= n < 2**53, "the promises' documents are fewer than their nonconformities")
+    _need(np.all((kept >= -1.0) & (kept <= 1.0)) and _rises(kept), "nonconformities do not rise from -1 to 1")
+    _need(pointer.size == rows + 1 and pointer[0] == 0 and _rises(pointer), "the promises' rows do not fit")
+    _need(pointer[-1] == found["thresholds"].size, "the promises' rows do not fit")
+    _need(np.all((found["thresholds"] >= 0.0) & (found["thresholds"] <= 1.0)), "a threshold is not between 0 and 1")
+    _need(np.all((found["wrong"] >= 0) & (found["wrong"] <= found["taken"])), "more decisions are wrong than taken")
+    return Conformal(stated["source"], n, **found)
 
 
 def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_matrix:

@@ -58,7 +58,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     settings = model.weighting.settings
     vector = model.vectors([text], method="plain")
     scores = model.scores(vector)
-    probabilities, chosen = model.class_proba(model.probability(scores))[0], model.decide(scores)[0]
+    probabilities, chosen = model.class_proba(scores)[0], model.decide(scores)[0]
     shared = len(model.classes) - len(model.categories)
     if settings.strip_html and settings.tokens != "ready":
         text = strip_html(text)

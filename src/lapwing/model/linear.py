@@ -171,10 +171,11 @@ class LinearModel:
 
     def predict_proba(self, documents: Any) -> np.ndarray:
         """(n, classes): rows add up to 1 for exclusive classes, independent probabilities otherwise."""
-        return self.class_proba(self.category_proba(documents))
+        return self.class_proba(self.scores(documents))
 
-    def class_proba(self, proba: np.ndarray) -> np.ndarray:
-        """(n, classes) from what the link gives: what every part of lapwing shows."""
+    def class_proba(self, scores: np.ndarray) -> np.ndarray:
+        """(n, classes) probabilities of all rows' scores: what every part of lapwing shows."""
+        proba = self.probability(scores)
         if not self.exclusive or self.link == "softmax":
             return proba
         if proba.shape[1] == 1:

@@ -76,7 +76,7 @@ def read_documents(
     """The mistakes, the labels to look at, and an example for the box."""
     scores = model.scores(matrix)
     own = slice(-len(model.categories), None)  # of two exclusive classes that which has the weights
-    proba, chosen = model.class_proba(model.probability(scores))[:, own], model.decide(scores)[:, own]
+    proba, chosen = model.class_proba(scores)[:, own], model.decide(scores)[:, own]
     truth = membership(labels, model.categories)
     reader = Reader(model, documents, ids, labels)
     found: dict[str, Any] = {

@@ -52,7 +52,7 @@ class Served:
     def classify(self, documents: Any) -> tuple[np.ndarray, np.ndarray]:
         """(n, classes) probabilities and decisions."""
         scores = self.model.scores(documents, method="plain")  # Numba is not loaded for a long text
-        return self.model.class_proba(self.model.probability(scores)), self.model.decide(scores)
+        return self.model.class_proba(scores), self.model.decide(scores)
 
     def classify_each(self, documents: Any, size: int) -> list[tuple[np.ndarray, np.ndarray] | Exception]:
         """Probabilities and decisions, document by document; one that cannot be read does not take others with it."""
