@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.build import SCRIPTS, documents
-from report.build import ATTACKS
-from report.build import model as by_hand
+from reporting.build import ATTACKS
+from reporting.build import model as by_hand
 
 import lapwing
 from lapwing import plots

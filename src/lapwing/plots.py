@@ -142,7 +142,7 @@ def coefficient_path(
 
     labels   a label per document, or a list of labels
     """
-    from lapwing.selection.path import coefficient_path as fit_path
+    from lapwing.reporting.path import coefficient_path as fit_path
 
     linear = _linear(model)
     row = _row(linear, category)

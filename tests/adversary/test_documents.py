@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cli.run import Command
-from report.build import model
+from reporting.build import model
 
 from lapwing.formats import save
 from lapwing.model import LinearModel

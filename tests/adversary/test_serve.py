@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'serve' is not installed")
 
-from report.build import model
+from reporting.build import model
 from serve.start import Server
 
 from adversary.test_documents import poisoned

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'serve' is not installed")
 
-from report.build import model
+from reporting.build import model
 
 from lapwing.formats import save
 from lapwing.text import TextSettings

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.build import SCRIPTS
-from report.build import ATTACKS, EXTREME, texts
+from reporting.build import ATTACKS, EXTREME, texts
 
 import lapwing
 from lapwing.errors import SettingsError

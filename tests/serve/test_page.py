@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from cli.build import SCRIPTS
-from report.build import ATTACKS, EXTREME, texts
-from report.open import TOLERANCE, Page, expected
+from reporting.build import ATTACKS, EXTREME, texts
+from reporting.open import TOLERANCE, Page, expected
 
 import lapwing
 from lapwing.evaluate import assess, store_assessment

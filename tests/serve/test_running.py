@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from report.build import model, texts
+from reporting.build import model, texts
 
 import lapwing
 from lapwing.formats import save

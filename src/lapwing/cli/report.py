@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lapwing.cli._progress import Progress
     from lapwing.corpus import Corpus
     from lapwing.model import LinearModel
-    from lapwing.report import Contents
+    from lapwing.reporting import Contents
 
 
 @click.command("report")
@@ -76,7 +76,7 @@ def command(
             made = _with_data(files, loaded, data, reading, split, None if no_path else paths, progress)
         _write(made, output)
     size = Path(output).stat().st_size
-    from lapwing.report import refusal
+    from lapwing.reporting import refusal
 
     reason = refusal(loaded[0])
     if as_json:
@@ -90,7 +90,7 @@ def command(
 
 def _write(made: Contents, output: str) -> None:
     from lapwing.formats.files import write_beside
-    from lapwing.report import page
+    from lapwing.reporting import page
 
     write_beside(Path(output), page(made.to_dict()).encode())
 
@@ -101,7 +101,7 @@ def _title(path: str) -> str:
 
 def _without_data(files: tuple[str, ...], loaded: list[LinearModel]) -> Contents:
     from lapwing.evaluate import stored_assessment
-    from lapwing.report import Contents
+    from lapwing.reporting import Contents
 
     if len(files) > 1:
         raise InputError("models are compared on documents; give DATA after them")
@@ -119,8 +119,8 @@ def _with_data(
 ) -> Contents:
     from lapwing.cli._documents import check_kind, check_labels, in_columns
     from lapwing.evaluate import assess
-    from lapwing.report import Contents, Rival
-    from lapwing.report import read_documents as documents_to_read
+    from lapwing.reporting import Contents, Rival
+    from lapwing.reporting import read_documents as documents_to_read
 
     corpus = read_documents(data, reading, progress)
     for model in loaded:
@@ -153,7 +153,7 @@ def _paths(
 ) -> dict[int, dict[str, Any]]:
     from lapwing.cli._documents import in_columns
     from lapwing.evaluate import membership
-    from lapwing.selection.path import category_to_follow, coefficient_path
+    from lapwing.reporting.path import category_to_follow, coefficient_path
 
     ngrams = model.weighting is not None and model.weighting.settings.ngrams
     follow = bool(names) or (names is not None and "train" in corpus.split and model.link != "softmax" and not ngrams)

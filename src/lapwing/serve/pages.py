@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from lapwing.report import Contents, page
+from lapwing.reporting import Contents, page
 from lapwing.serve.store import Served
 
 

@@ -15,11 +15,11 @@ from cli import build as cli_build
 
 import lapwing
 from lapwing.corpus import read
-from lapwing.report import Contents, page
-from lapwing.report.mistakes import look_mislabelled, worst_mistakes
-from lapwing.report.page import SCRIPTS, embedded, scripts
-from report.build import ATTACKS, EXTREME, model, texts
-from report.open import assert_same, opened
+from lapwing.reporting import Contents, page
+from lapwing.reporting.mistakes import look_mislabelled, worst_mistakes
+from lapwing.reporting.page import SCRIPTS, embedded, scripts
+from reporting.build import ATTACKS, EXTREME, model, texts
+from reporting.open import assert_same, opened
 
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
@@ -74,7 +74,7 @@ def test_the_reuters_report_is_small(reuters: Path) -> None:
 def test_every_word_of_reuters_has_the_same_stem(chromium: Any, reuters: Path, corpus: Any) -> None:
     import Stemmer
 
-    from lapwing.report import snowball
+    from lapwing.reporting import snowball
     from lapwing.text import TextSettings, tokenize
 
     settings = TextSettings()
@@ -240,7 +240,7 @@ def test_the_policy_allows_this_script_and_style_only() -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_no_script_ends_its_element_or_makes_html(name: str) -> None:
-    source = (Path(lapwing.__file__).parent / "report" / "static" / f"{name}.js").read_text(encoding="utf-8")
+    source = (Path(lapwing.__file__).parent / "reporting" / "static" / f"{name}.js").read_text(encoding="utf-8")
     assert "</script" not in source.lower()
     assert "<!--" not in source
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch("):

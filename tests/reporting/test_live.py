@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from cli.build import SCRIPTS
 
-from lapwing.report import Contents, page, refusal
+from lapwing.reporting import Contents, page, refusal
 from lapwing.text import TextSettings
-from report.build import ATTACKS, EXTREME, MARKUP, model, texts
-from report.open import assert_same, opened
+from reporting.build import ATTACKS, EXTREME, MARKUP, model, texts
+from reporting.open import assert_same, opened
 
 KINDS: dict[str, dict[str, Any]] = {
     "label sets": {},
@@ -97,7 +97,7 @@ def test_stems(chromium: Any, language: str) -> None:
 
     import Stemmer
 
-    from lapwing.report import snowball
+    from lapwing.reporting import snowball
 
     if reason := snowball.missing(language):
         pytest.skip(reason)

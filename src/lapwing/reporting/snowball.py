@@ -35,7 +35,7 @@ def missing(language: str) -> str | None:
 
 def script(language: str) -> str:
     """The stemmer of one language: JavaScript that ends in a function `stemWord`."""
-    folder = files("lapwing.report") / "static" / "snowball"
+    folder = files("lapwing.reporting") / "static" / "snowball"
     base, stemmer = ((folder / f"{name}-stemmer.js").read_text(encoding="utf-8") for name in ("base", language))
     kind = "".join(part.capitalize() for part in language.split("_")) + "Stemmer"
     return f"var BaseStemmer;\n{base}\n{stemmer}\nconst snowball = new {kind}();\n"

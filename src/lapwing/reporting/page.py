@@ -12,14 +12,14 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from lapwing.report import snowball
+from lapwing.reporting import snowball
 
 SCRIPTS = ("text", "model", "dom", "charts", "table", "marks", "remote", "box", "category", "sections", "main")
 
 
 @lru_cache(maxsize=32)
 def _static(name: str) -> str:
-    return (files("lapwing.report") / "static" / name).read_text(encoding="utf-8")
+    return (files("lapwing.reporting") / "static" / name).read_text(encoding="utf-8")
 
 
 def scripts(stemmer: str | None) -> str:

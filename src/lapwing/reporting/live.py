@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.model import LinearModel
-from lapwing.report import snowball
+from lapwing.reporting import snowball
 from lapwing.text import Weighting
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.table import token_table

@@ -11,8 +11,8 @@ import numpy as np
 
 from lapwing.evaluate import Assessment, compare, membership
 from lapwing.model import LinearModel
-from lapwing.report.live import refusal, text_tables, weight_tables
-from lapwing.report.mistakes import Reader, look_mislabelled, worst_mistakes
+from lapwing.reporting.live import refusal, text_tables, weight_tables
+from lapwing.reporting.mistakes import Reader, look_mislabelled, worst_mistakes
 
 EXAMPLE = range(150, 900)  # characters of the text that stands in the box at first
 
