@@ -169,7 +169,11 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             _check_plain(flat)
         else:
             check_classification_targets(flat)
-        return [(label,) for label in flat.tolist()], True, None
+        rows = flat.tolist()
+        if flat.dtype == object:  # 1, True and 1.0 would be one
+            return [(label,) for label in rows], True, None
+        single = {label: (label,) for label in set(rows)}  # one for all: as many as rows would wake the collector
+        return [single[label] for label in rows], True, None
 
 
 def _is_label_lists(y: Any) -> bool:
@@ -184,7 +188,12 @@ def _is_label_lists(y: Any) -> bool:
 def _unchanged(y: Any) -> np.ndarray:
     """y as an array, without NumPy making 1 and "a" both strings."""
     array = np.asarray(y)
-    if array.dtype.kind == "U" and array.ndim == 1 and not all(isinstance(label, str) for label in y):
+    if (
+        array is not y
+        and array.dtype.kind == "U"
+        and array.ndim == 1
+        and not all(isinstance(label, str) for label in y)
+    ):
         return np.array(y, dtype=object)
     return array
 

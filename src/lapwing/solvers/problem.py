@@ -30,17 +30,21 @@ class Problem:
         kinds: np.ndarray | None = None,
         merge: bool = True,
     ) -> None:
-        self.group = identical_columns(X.tocsc(), kinds) if merge else np.arange(X.shape[1])  # feature → column
-        first = np.unique(self.group, return_index=True)[1]
+        merged, columns = X, X.tocsc()
+        self.group = identical_columns(columns, kinds) if merge else np.arange(X.shape[1])  # feature → column
+        first = np.arange(X.shape[1])
+        if merge and self.group.max(initial=-1) + 1 < X.shape[1]:
+            first = np.unique(self.group, return_index=True)[1]
+            merged, columns = X[:, first], columns[:, first]
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
-        merged = X if len(first) == X.shape[1] else X[:, first]
         self.offset, self.scale = np.zeros(len(first) + 1), np.ones(len(first) + 1)
         if standardize_by is not None:
             mean, sd = moments(merged, standardize_by)
             self.offset[:-1], self.scale[:-1] = -mean / sd, sd
             merged = sp.csr_matrix(merged @ sp.diags_array(1.0 / sd))
+            columns = merged.tocsc()
         self.by_row = (*_int32(merged), self.offset)
-        self.by_column = (*_int32(merged.tocsc()), self.offset)
+        self.by_column = (*_int32(columns), self.offset)
         self.members = np.append(first, X.shape[1])
         self.n_documents = X.shape[0]
 
@@ -138,7 +142,8 @@ def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Mean and population standard deviation of every column; 1 in place of a deviation of 0."""
     share = weight / weight.sum()
     mean = np.asarray(X.T @ share).ravel()
-    variance = np.asarray(X.multiply(X).T @ share).ravel() - mean * mean
+    squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape)
+    variance = np.asarray(squares.T @ share).ravel() - mean * mean
     return mean, np.sqrt(np.where(variance > 1e-14 * mean * mean, variance, 1.0))
 
 
@@ -147,18 +152,18 @@ def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.n
     kinds = np.zeros(X.shape[1], dtype=np.int64) if kinds is None else kinds
     # Equal columns have equal sums with any weights of rows, to the bit; whether the others do is then checked.
     weights = np.random.default_rng(0).random(X.shape[0])
-    lengths = np.diff(X.indptr)
-    sums = np.column_stack([kinds, lengths, X.T @ weights])
-    _, candidate, size = np.unique(sums, axis=0, return_inverse=True, return_counts=True)
+    sums = X.T @ weights
+    order = np.argsort(sums, kind="stable")
+    last, same = order[:-1], sums[order[1:]] == sums[order[:-1]]
     group = np.arange(X.shape[1])
     seen: dict[tuple[int, bytes, bytes], int] = {}
-    for j in np.flatnonzero(size[candidate.ravel()] > 1).tolist():
+    for j in np.union1d(order[1:][same], last[same]).tolist():
         column = slice(X.indptr[j], X.indptr[j + 1])
         group[j] = seen.setdefault((int(kinds[j]), X.indices[column].tobytes(), X.data[column].tobytes()), j)
-    return np.unique(group, return_inverse=True)[1].ravel()
+    return np.unique(group, return_inverse=True)[1].ravel() if seen else group
 
 
 def _int32(matrix: sp.csr_matrix | sp.csc_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # Numba would compile anew for what cannot be written to.
-    data = matrix.data if matrix.data.flags.writeable else matrix.data.copy()
-    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), data
+    indptr, indices = (np.require(part, np.int32, "W") for part in (matrix.indptr, matrix.indices))
+    return indptr, indices, np.require(matrix.data, np.float64, "W")

@@ -183,7 +183,7 @@ def check_variance(value: object, name: str = "variance", *, allow_infinite: boo
 def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None, n_features: int | None = None) -> float:
     """GLM07 Eq. 29, corrected: v = d/u, u the mean squared norm of the documents without the constant
     feature, d the number of features (columns, unless told) with it. 1 where every document is empty."""
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares = np.asarray(sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape).sum(axis=1)).ravel()
     mean = float(np.average(squares, weights=sample_weight))
     if not np.isfinite(mean):
         raise InputError("the squared norms of the documents overflow; scale the features down first")

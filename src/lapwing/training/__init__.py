@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,8 @@ def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | No
     if corpus.kind == "vectors":
         matrix = check_matrix(corpus.documents)
         names = list(corpus.feature_names or map(str, range(matrix.shape[1])))
-        unseen = sorted(set(named_features(settings.prior, None)).difference(names))
+        named = named_features(settings.prior, None)
+        unseen = sorted(set(named).difference(names)) if named else []
         matrix.resize(matrix.shape[0], len(names) + len(unseen))
         return Design(matrix, names + unseen, None)
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
@@ -243,6 +245,7 @@ def _curves(told: Targets, fits: list[CategoryFit]) -> dict[str, Any]:
     return {"variance_curves": found} if found else {}
 
 
+@cache
 def _release() -> str:
     try:
         return version("lapwing")
