@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,7 +61,8 @@ def files(folder: Path, suffix: str) -> list[Path]:
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_damaged_files_are_passed_by_and_replaced(compiled: Path, damage: str, suffix: str) -> None:
+def test_damaged_files_are_passed_by_and_replaced(compiled: Path, damage: str, suffix: str, tmp_path: Path) -> None:
+    compiled = Path(shutil.copytree(compiled, tmp_path / "copy"))
     found = files(compiled, suffix)
     assert found
     for path in found:

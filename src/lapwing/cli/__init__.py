@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # click takes it for someone who ends the input at a prompt
             _fail(f"EOFError: {error.__cause__}; run it with --debug for the traceback", 1, debug)
-        _fail("interrupted; files written before are as they were", 130)
+        _interrupted()
     except click.ClickException as error:
         _fail(_sentence(error), error.exit_code)
     except BrokenPipeError:  # the reader of a pipe has seen enough
@@ -84,6 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}; run it with --debug for the traceback", 1, debug)
+
+
+def _interrupted() -> None:
+    """Not waiting for fits under way, which end when they end."""
+    import os
+    import threading
+
+    click.echo("lapwing: interrupted; files written before are as they were", err=True)
+    if threading.active_count() > 1:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+        os._exit(130)
+    sys.exit(130)
 
 
 def _debug_first(arguments: list[str]) -> tuple[list[str], bool]:

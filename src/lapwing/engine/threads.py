@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from lapwing.engine.interrupt import until_stopped
 from lapwing.errors import SettingsError
 
 Item = TypeVar("Item")
@@ -31,6 +32,7 @@ def run_all(
 ) -> list[Result]:
     """[function(item) for item in items], in that order whatever the number of threads."""
     results: list[Result] = []
+    function = until_stopped(function)
     threads = thread_count(n_jobs)
     if threads == 1:
         for item in items:

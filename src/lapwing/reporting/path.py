@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.engine import interruptible
 from lapwing.errors import InputError
 from lapwing.model import LinearModel
 from lapwing.stats.priors import as_prior
@@ -16,6 +17,7 @@ STRONGER, WEAKER = -2.5, 1.0  # powers of ten around the variance in use
 POINTS = 29
 
 
+@interruptible
 def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside: np.ndarray) -> dict[str, Any]:
     """Weights of the category's heaviest features for variances around its own, each fit starting from the last.
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
-from lapwing.engine import Checkpoint, run_all, thread_count
+from lapwing.engine import Checkpoint, interruptible, run_all, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.selection import Utility
@@ -63,6 +63,7 @@ def train(
     )[0]
 
 
+@interruptible
 def train_with_curves(
     corpus: Corpus,
     settings: TrainSettings | None = None,

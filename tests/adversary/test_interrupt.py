@@ -1,0 +1,89 @@
+"""Ctrl-C while compiled code runs, which hears no signal."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from lapwing.engine import interruptible, run_all
+
+LONG = 100  # seconds, as long as a fit that nobody wants to wait for
+SLEEP = f"import ctypes\ndef sleep(*_):\n    print('at work', flush=True)\n    ctypes.CDLL(None).sleep({LONG})\n"
+
+
+def interrupt(code: str, *arguments: object) -> tuple[int, str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLEEP + code, *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        while (line := process.stdout.readline()) and line != "at work\n":
+            pass
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=LONG / 2)  # long before the fit would end
+    finally:
+        process.kill()
+    return process.returncode, said
+
+
+def test_a_fit_is_interrupted_in_python() -> None:
+    code = "from lapwing.engine import interruptible\ntry:\n    interruptible(sleep)()\nexcept KeyboardInterrupt:\n"
+    code += "    print('heard', flush=True)\n    import os; os._exit(7)\n"
+    assert interrupt(code)[0] == 7
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_command_is_interrupted(news: Path, tmp_path: Path, jobs: int) -> None:
+    output = tmp_path / "m.lapwing"
+    output.write_bytes(b"the old one")
+    code = (
+        "import sys; from lapwing.training.category import Categories; Categories.fit_block = sleep\n"
+        "from lapwing.cli import main; main(sys.argv[1:])\n"
+    )
+    ended, said = interrupt(code, "train", news, "-o", output, "--jobs", jobs)
+    assert ended == 130
+    assert said.splitlines()[-1].startswith("lapwing: interrupted")
+    assert "Traceback" not in said
+    assert output.read_bytes() == b"the old one"
+
+
+def test_what_it_returns_and_raises() -> None:
+    def fails() -> None:
+        raise ZeroDivisionError("as it was")
+
+    assert interruptible(threading.current_thread)() is not threading.main_thread()
+    with pytest.raises(ZeroDivisionError, match="as it was"):
+        interruptible(fails)()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_more_is_begun(jobs: int) -> None:
+    """Once it has been interrupted, the thread that goes on begins no further fit."""
+    begun: list[int] = []
+    over = threading.Event()
+
+    def work(item: int) -> None:
+        begun.append(item)
+        if item == 3:
+            signal.raise_signal(signal.SIGINT)
+        if item >= 3:
+            assert over.wait(30)
+
+    def everything() -> None:
+        try:
+            run_all(work, range(1000), n_jobs=jobs)
+        finally:
+            finished.set()
+
+    finished = threading.Event()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(everything)()
+    over.set()
+    assert finished.wait(30)
+    assert sorted(begun) == list(range(3 + jobs))
