@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.text import TextSettings, count_terms, strip_html, token_spans, tokenize
+from lapwing.text.reading import Tokens, read_tokens
 from lapwing.text.table import CLASS_SHIFT, IGNORABLE, SPACE, token_table
-from lapwing.text.token_counts import Tokens, count_kernel, count_plain
 
 from .strategies import texts
 
@@ -22,10 +22,13 @@ WORDS, WORDS_WITHOUT_DIGITS, CHARS, _, READY, _ = WAYS
 every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.tokens}-{way.digits}")
 
 
-def by_document(counted: Tokens) -> list[dict[str, int]]:
-    ends = np.cumsum(counted.lengths)[:-1]
-    parts = zip(np.split(counted.indices, ends), np.split(counted.counts, ends), strict=True)
-    return [{counted.tokens[i]: int(n) for i, n in zip(*part, strict=True)} for part in parts]
+def by_document(read: Tokens) -> list[dict[str, int]]:
+    parts = (np.split(one, read.ends[1:-1]) for one in (read.place[read.numbers], read.counts))
+    return [{read.tokens[i]: int(n) for i, n in zip(*part, strict=True)} for part in zip(*parts, strict=True)]
+
+
+def in_turn(read: Tokens) -> list[list[str]]:
+    return [[read.tokens[i] for i in part] for part in np.split(read.place[read.numbers], read.ends[1:-1])]
 
 
 @pytest.mark.parametrize(
@@ -75,19 +78,32 @@ def test_ready_made_tokens_are_left_alone() -> None:
 @settings(max_examples=150, deadline=None)
 @given(documents=st.lists(texts, max_size=5))
 def test_plain_python_and_the_kernel_count_alike(way: TextSettings, documents: list[str]) -> None:
-    plain, kernel = count_plain([documents], way), count_kernel([documents], way)
-    assert plain.tokens == kernel.tokens  # numbered alike, too
-    assert by_document(plain) == by_document(kernel)
-    for part in ("lengths", "indices", "counts"):
-        assert getattr(plain, part).dtype == getattr(kernel, part).dtype == np.int32
-        assert np.array_equal(getattr(plain, part), getattr(kernel, part))
+    for counting, told in ((True, by_document), (False, in_turn)):
+        plain, kernel, threads = (
+            read_tokens([documents, documents[:1]], way, counting=counting, plain=plain, n_jobs=n_jobs)
+            for plain, n_jobs in ((True, 1), (False, 1), (False, 3))
+        )
+        assert plain.tokens == kernel.tokens == threads.tokens == sorted(plain.tokens)
+        assert told(plain) == told(kernel) == told(threads)
 
 
 @pytest.mark.parametrize("way", [WORDS, CHARS, READY], ids=lambda way: way.tokens)
 def test_both_agree_on_every_code_point(way: TextSettings) -> None:
     letters = [chr(code) for code in range(0x110000)]
     strings = ["a" + "1".join(letters[start : start + 4096]) for start in range(0, len(letters), 4096)]
-    assert by_document(count_plain([strings], way)) == by_document(count_kernel([strings], way))
+    plain, kernel = (read_tokens([strings], way, counting=True, plain=plain) for plain in (True, False))
+    assert plain.tokens == kernel.tokens
+    assert by_document(plain) == by_document(kernel)
+
+
+@pytest.mark.parametrize("n", [6, 7, 8, 9, 14, 15, 16, 17, 40])
+def test_words_of_every_length(n: int) -> None:
+    """Keys hold up to fifteen bytes; longer words that begin alike are told apart and sorted by their spelling."""
+    words = ["x" * k + end for k in range(n - 3, n + 3) for end in ("", "a", "é", "中", "\U00010400")]
+    text = " ".join(words + words[::2])
+    plain, kernel = (read_tokens([[text]], WORDS, counting=True, plain=plain) for plain in (True, False))
+    assert plain.tokens == kernel.tokens
+    assert by_document(plain) == by_document(kernel)
 
 
 @every_way

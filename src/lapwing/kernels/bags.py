@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel, part
-
-HIGH, LOW, TERM, PLACE = range(4)  # the columns of a table of n-grams
-
-
-@part
-def _slot(high, low, size):
-    """Where the search for a key starts in a table of `size` slots, a power of two."""
-    mixed = (high ^ (low * np.uint64(0xD6E8FEB86659FD93))) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
+from lapwing.kernels._jit import kernel
+from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room
 
 
 @kernel
-def enlarged(table, slots):
-    """The same entries in a table of `slots` slots."""
-    larger = np.zeros((slots, table.shape[1]), np.uint64)
-    for old in range(table.shape[0]):
-        if table[old, TERM] != 0:
-            at = _slot(table[old, HIGH], table[old, LOW], slots)
-            while larger[at, TERM] != 0:
-                at = (at + 1) & (slots - 1)
-            for k in range(table.shape[1]):
-                larger[at, k] = table[old, k]
-    return larger
+def with_room(table, n_terms, more):
+    """The table, or a larger one with the same entries, for so many more."""
+    return table_with_room(table, n_terms, more)
 
 
 @kernel
@@ -40,8 +24,7 @@ def count_ngrams(numbers, starts, bits, shortest, longest, whole, before, n_term
               others in its low one. Shorter n-grams have zeros there, so keys sort as the sequences of terms do
     whole     whether a document shorter than `shortest` counts as one n-gram
     before    how many entries earlier calls have returned: places go on from there
-    table     (slots, 4) uint64, slots a power of two, with room: HIGH and LOW, the key; TERM, the n-gram's
-              number plus 1; PLACE, where it was last counted
+    table     see _table.py; it has room
     high_of, low_of   the key of every n-gram by number, in order of first appearance; both have room
 
     Returns (n_terms, indptr, terms, counts): document i has terms[indptr[i]:indptr[i+1]], each with its count.
@@ -67,13 +50,13 @@ def count_ngrams(numbers, starts, bits, shortest, longest, whole, before, n_term
                     low |= item << np.uint64(64 - bits * (k - in_a_word + 1))
                 if k + 1 < least:
                     continue
-                at = _slot(high, low, slots)
-                while table[at, TERM] != 0 and (table[at, HIGH] != high or table[at, LOW] != low):
+                at = slot(high, low, slots)
+                while table[at, TERM] != 0 and (table[at, FIRST] != high or table[at, SECOND] != low):
                     at = (at + 1) & (slots - 1)
                 if table[at, TERM] == 0:
                     high_of[n_terms], low_of[n_terms] = high, low
                     n_terms += 1
-                    table[at, HIGH], table[at, LOW], table[at, TERM], table[at, PLACE] = high, low, n_terms, 0
+                    table[at, FIRST], table[at, SECOND], table[at, TERM], table[at, PLACE] = high, low, n_terms, 0
                 if table[at, PLACE] > first_here:  # places count from 1: this document has the n-gram already
                     counts[np.int64(table[at, PLACE]) - before - 1] += 1
                 else:

@@ -1,215 +1,310 @@
-"""Cut texts into tokens and count them, document by document."""
+"""Cut texts into tokens and count them, document by document, in one pass over their bytes in UTF-8.
+
+A token is looked up by two words of 64 bits. The first has its first eight bytes, from the top; the second the next
+seven and, lowest, how many there are: up to fifteen bytes the words are the token, and sort as it does. Of a longer
+token the second word is a hash, LONG below, and the spelling decides.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lapwing.kernels._jit import kernel, part
+from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room, with_room
 
 WORD, CHAR, READY = 0, 1, 2
+_INSIDE, _OTHER = 256, 512  # of a byte: part of a token, as its low byte is; or its code point must be looked at
 _SEPARATOR, _LETTER, _DIGIT, _SINGLE, _MARK, _IGNORABLE, _SPACE = range(7)
 _SHIFT = 21
-_PLAIN = 1 << _SEPARATOR | 1 << _LETTER | 1 << _DIGIT | 1 << _SPACE  # classes that need no context
 _LOW = (1 << _SHIFT) - 1
 
-
-_SEED = np.uint64(14695981039346656037)
+LONG = np.uint64(255)
+_CHUNK = 64  # tokens that are looked up together: memory answers many such loads at a time
 _PRIME = np.uint64(1099511628211)
-_SPELLED_OUT = 9  # so many code points from 1 to 127 fit a key with seven bits each
-_HASHED = np.uint64(1 << 63)
-KEY, TERM, PLACE, SPARE = range(4)  # the columns of a table of terms
-_AHEAD = 64
 
 
 @part
-def _key(chars, first, end):
-    """What a token is looked up by: its spelling itself where that fits, else a hash, marked as one."""
-    packed, h, seen = np.uint64(0), _SEED, np.int32(0)
-    for k in range(first, end):
-        code = chars[k]
-        packed = (packed << np.uint64(7)) | np.uint64(code)
-        h = (h ^ np.uint64(code)) * _PRIME  # FNV-1a
-        seen |= code if code > 0 else 128  # a leading NUL would not show in the spelling
-    return packed if seen < 128 and end - first <= _SPELLED_OUT else h | _HASHED
-
-
-@kernel
-def cut(codes, starts, fold, mode, digits):
-    """Cut every document into tokens.
-
-    codes   (m,) int32   the code points of all documents, one after the other
-    starts  (n+1,) int64 document i is codes[starts[i]:starts[i+1]]
-    fold    class << 21 | lower case, for every code point (see text/table.py)
-    mode    WORD: runs of letters and digits, a `single` alone, marks joined to what precedes them;
-            CHAR: every code point, a run of white space counting as one blank;
-            READY: what stands between white space, as it is
-    digits  whether digits are part of words
-
-    Returns (chars, ends, last): token k is chars[ends[k-1]:ends[k]] (from 0 for the first), and
-    document i has the tokens last[i] to last[i+1].
-    """
-    last_word_class = _DIGIT if digits else _LETTER
-    chars = np.empty(codes.size + 1, np.int32)
-    ends = np.empty(codes.size + 1, np.int32)
-    last = np.zeros(starts.size, np.int64)
-    top = 0  # end of the characters written
-    open_at = 0  # where the token being read starts; it is empty while open_at == top
-    n_tokens = 0
-    for doc in range(starts.size - 1):
-        blank_before = False
-        single_before = False
-        for i in range(starts[doc], starts[doc + 1]):
-            entry = fold[codes[i]]
-            token_class = entry >> _SHIFT
-            code = entry & _LOW
-            if mode == WORD and not single_before and (_PLAIN >> token_class) & 1:
-                # The common case without a branch to mispredict: write first, then count it or not.
-                inside = (token_class >= _LETTER) & (token_class <= last_word_class)
-                chars[top] = code
-                ends[n_tokens] = top
-                n_tokens += (top > open_at) & (not inside)
-                top += inside
-                open_at = open_at if inside else top
-                continue
-            joins = False  # whether this code point continues the token being read
-            written = True
-            if mode == READY:
-                written = joins = token_class != _SPACE
-                code = codes[i]
-            elif token_class == _IGNORABLE:
-                continue
-            elif mode == CHAR:
-                if token_class == _SPACE:
-                    written = not blank_before
-                    code = np.int32(32)
-                blank_before = token_class == _SPACE
-            elif token_class == _MARK:
-                joins = True
-                written = top > open_at
-            elif token_class == _SINGLE:
-                single_before = True
-            else:
-                written = (token_class >= _LETTER) & (token_class <= last_word_class)
-                single_before = False
-            if not joins and top > open_at:
-                ends[n_tokens] = open_at = top
-                n_tokens += 1
-            if written:
-                chars[top] = code
-                top += 1
-        if top > open_at:
-            ends[n_tokens] = open_at = top
-            n_tokens += 1
-        last[doc + 1] = n_tokens
-    return chars[:top], ends[:n_tokens], last
+def _hash(chars, start, end):
+    """Of a long token: FNV-1a, the lowest byte LONG."""
+    h = np.uint64(14695981039346656037)
+    for k in range(start, end):
+        h = (h ^ np.uint64(chars[k])) * _PRIME
+    return h | LONG
 
 
 @part
-def _slot(key, size):
-    """Where the search for a key starts in a table of `size` slots, a power of two."""
-    mixed = key * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
+def _key(chars, start, end):
+    """The two words a token is looked up by."""
+    size = end - start
+    first = second = np.uint64(0)
+    for k in range(min(size, 8)):
+        first |= np.uint64(chars[start + k]) << np.uint64(56 - 8 * k)
+    if size > 15:
+        return first, _hash(chars, start, end)
+    for k in range(8, size):
+        second |= np.uint64(chars[start + k]) << np.uint64(120 - 8 * k)
+    return first, second | np.uint64(size)
 
 
 @part
-def _same(chars, first, size, spelling, start, end):
+def _same(chars, start, end, spelling, begin, past):
     """Whether two spellings are the same."""
-    if end - start != size:
+    if end - start != past - begin:
         return False
-    for k in range(size):
-        if spelling[start + k] != chars[first + k]:
+    for k in range(end - start):
+        if spelling[begin + k] != chars[start + k]:
             return False
     return True
 
 
-@kernel
-def enlarged(table, slots):
-    """The same entries in a table of `slots` slots."""
-    larger = np.zeros((slots, table.shape[1]), np.uint64)
-    for old in range(table.shape[0]):
-        if table[old, TERM] != 0:
-            at = _slot(table[old, KEY], slots)
-            while larger[at, TERM] != 0:
-                at = (at + 1) & (slots - 1)
-            for k in range(table.shape[1]):
-                larger[at, k] = table[old, k]
-    return larger
-
-
 @part
-def _entry(key, chars, first, end, n_terms, spelling, term_ptr, table):
-    """Where a token stands in the table of terms, entered as a new one if it is; and the number of terms."""
+def _entry(at, first, second, chars, start, end, n_terms, spelling, term_ptr, table):
+    """Where a token stands in the table, entered as a new one if it is; and the number of terms."""
     slots = table.shape[0]
-    at = _slot(key, slots)
     while table[at, TERM] != 0:
-        if table[at, KEY] == key:
+        if table[at, FIRST] == first and table[at, SECOND] == second:
             known = np.int64(table[at, TERM]) - 1
-            if key < _HASHED or _same(chars, first, end - first, spelling, term_ptr[known], term_ptr[known + 1]):
+            short = (second & LONG) != LONG
+            if short or _same(chars, start, end, spelling, term_ptr[known], term_ptr[known + 1]):
                 return at, n_terms
         at = (at + 1) & (slots - 1)
     base = term_ptr[n_terms]
-    for k in range(first, end):
-        spelling[base + k - first] = chars[k]
+    for k in range(end - start):
+        spelling[base + k] = chars[start + k]
     n_terms += 1
-    term_ptr[n_terms] = base + end - first
-    table[at, KEY], table[at, TERM], table[at, PLACE] = key, n_terms, 0
+    term_ptr[n_terms] = base + end - start
+    table[at, FIRST], table[at, SECOND], table[at, TERM], table[at, PLACE] = first, second, n_terms, 0
     return at, n_terms
 
 
-@kernel
-def count(chars, ends, last, before, n_terms, spelling, term_ptr, table):
-    """Count the distinct tokens of every document, from what `cut` returns, adding to a table of terms.
+@part
+def _decoded(data, i):
+    """The code point that begins at a byte of 128 or more, or less; and where the next one begins."""
+    b = np.int64(data[i])
+    if b < 0x80:
+        return b, i + 1
+    if b < 0xE0:
+        return (b & 0x1F) << 6 | (data[i + 1] & 0x3F), i + 2
+    if b < 0xF0:
+        return (b & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), i + 3
+    more = (data[i + 1] & 0x3F) << 12 | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
+    return (b & 0x07) << 18 | more, i + 4
 
-    table     (slots, 4) uint64, slots a power of two, with room: KEY; TERM, the term's number plus 1;
-              PLACE, where it was last counted. One entry is one line of the processor's cache
-    before    how many entries earlier calls have returned: places go on from there
-    Term t is spelling[term_ptr[t]:term_ptr[t+1]], in order of first appearance; both have room.
 
-    Returns (n_terms, indptr, terms, counts): document i has terms[indptr[i]:indptr[i+1]], each with its count.
+@part
+def _encoded(code, chars, top):
+    """Writes a code point; returns where the next one goes."""
+    if code < 0x80:
+        chars[top] = code
+        return top + 1
+    if code < 0x800:
+        chars[top] = 0xC0 | code >> 6
+        chars[top + 1] = 0x80 | (code & 0x3F)
+        return top + 2
+    if code < 0x10000:
+        chars[top] = 0xE0 | code >> 12
+        chars[top + 1] = 0x80 | (code >> 6 & 0x3F)
+        chars[top + 2] = 0x80 | (code & 0x3F)
+        return top + 3
+    chars[top] = 0xF0 | code >> 18
+    chars[top + 1] = 0x80 | (code >> 12 & 0x3F)
+    chars[top + 2] = 0x80 | (code >> 6 & 0x3F)
+    chars[top + 3] = 0x80 | (code & 0x3F)
+    return top + 4
+
+
+@part
+def _bytes(fold, mode, last_word_class):
+    """What each byte is: _INSIDE | its own in a token, 0 where it ends one, _OTHER to look at the code point."""
+    byte = np.full(256, _OTHER, np.uint16)
+    for code in range(0 if mode == CHAR else 128):
+        token_class, lower = fold[code] >> _SHIFT, fold[code] & _LOW
+        if mode == READY:
+            byte[code] = 0 if token_class == _SPACE else _INSIDE | code
+        elif token_class in (_LETTER, last_word_class):
+            if lower < 128:
+                byte[code] = _INSIDE | lower
+        elif token_class in (_SEPARATOR, _SPACE, _DIGIT):
+            byte[code] = 0
+    return byte
+
+
+@part
+def _cut(data, i, end, blank_before, byte, fold, mode, last_word_class, chars, firsts, seconds, past):
+    """Cut the next tokens of a document, as many as there is room for: token t is chars[past[t-1]:past[t]].
+
+    Returns (where the next one begins, whether white space was read before it, how many tokens).
     """
-    n, slots = last.size - 1, table.shape[0]
-    terms = np.empty(ends.size, np.int32)
-    counts = np.empty(ends.size, np.int32)
-    indptr = np.zeros(n + 1, np.int64)
-    keys = np.empty(_AHEAD, np.uint64)
-    nnz = first = ahead = np.int64(0)  # a literal would have what is called with it compiled twice
-    touched = np.uint64(0)
-    for doc in range(n):
-        first_here = np.uint64(before + nnz)
-        for token in range(last[doc], last[doc + 1]):
-            if token % _AHEAD == 0:
-                # Keys of the next tokens, each slot touched: memory answers many such loads at a time.
-                for k in range(min(_AHEAD, ends.size - token)):
-                    end = ends[token + k]
-                    keys[k] = _key(chars, ahead, end)
-                    touched ^= table[_slot(keys[k], slots), TERM]
-                    ahead = end
-            end = ends[token]
-            at, n_terms = _entry(keys[token % _AHEAD], chars, first, end, n_terms, spelling, term_ptr, table)
-            if table[at, PLACE] > first_here:  # places count from 1: this document has the term already
-                counts[np.int64(table[at, PLACE]) - before - 1] += 1
+    top = open_at = waiting = np.int64(0)
+    single_before = irregular = False
+    first = key = np.uint64(0)
+    while waiting < _CHUNK:
+        code = -1  # what is written after the token before it is closed
+        closes = True
+        here, blank_here = i, blank_before
+        if i < end:
+            entry = byte[data[i]]
+            if entry < _OTHER and not single_before:
+                i += 1
+                if entry >= _INSIDE:
+                    chars[top] = entry & 255
+                    top += 1
+                    key = key << np.uint64(8) | np.uint64(entry & 255)
+                    if top - open_at == 8:
+                        first, key = key, np.uint64(0)
+                    continue
             else:
-                terms[nnz], counts[nnz] = np.int64(table[at, TERM]) - 1, 1
-                nnz += 1
-                table[at, PLACE] = before + nnz
-            first = end
-        indptr[doc + 1] = nnz
-    table[0, SPARE] = touched  # so that touching is not optimised away
-    return n_terms, indptr, terms[:nnz], counts[:nnz]
+                plain, i = _decoded(data, i)
+                token_class = fold[plain] >> _SHIFT
+                lower = fold[plain] & _LOW
+                if mode == READY:
+                    closes = token_class == _SPACE
+                    code = -1 if closes else plain
+                elif token_class == _IGNORABLE:
+                    continue
+                elif mode == CHAR:
+                    if token_class != _SPACE:
+                        code = lower
+                    elif not blank_before:
+                        code = 32
+                    blank_before = token_class == _SPACE
+                elif token_class == _MARK:
+                    closes = False
+                    code = lower if top > open_at else -1
+                else:
+                    inside = token_class >= _LETTER and token_class <= last_word_class
+                    closes = single_before or not inside
+                    single_before = token_class == _SINGLE
+                    code = lower if inside or single_before else -1
+        if closes and top > open_at:
+            size = top - open_at
+            if irregular:
+                first, second = _key(chars, open_at, top)
+            elif size > 15:
+                second = _hash(chars, open_at, top)
+            elif size < 8:
+                first, second = key << np.uint64(64 - 8 * size), np.uint64(size)
+            else:  # two shifts, as one by 64 bits is none
+                second = key << np.uint64(120 - 8 * size) << np.uint64(8) | np.uint64(size)
+            firsts[waiting], seconds[waiting], past[waiting] = first, second, top
+            waiting += 1
+            open_at = top
+            irregular = False
+            first = key = np.uint64(0)
+            if waiting == _CHUNK and code >= 0:
+                return here, blank_here, waiting  # what closed it is read again
+        elif here == end:
+            break
+        if code >= 0:
+            top = _encoded(code, chars, top)
+            irregular = True
+    return i, blank_before, waiting
+
+
+@part
+def _look_up(
+    n, chars, firsts, seconds, past, n_terms, spelling, term_ptr, table, counting, before, used, terms, counts
+):
+    """Count or number the first n tokens of those `_cut` wrote; returns (n_terms, used). All arrays have room."""
+    start = np.int64(0)
+    for t in range(n):
+        first, second = firsts[t], seconds[t]
+        at = slot(first, second, table.shape[0])
+        if table[at, FIRST] != first or table[at, SECOND] != second or (second & LONG) == LONG:
+            at, n_terms = _entry(at, first, second, chars, start, past[t], n_terms, spelling, term_ptr, table)
+        start = past[t]
+        if counting and table[at, PLACE] > before:  # places count from 1: the document has it already
+            counts[np.int64(table[at, PLACE]) - 1] += 1
+        else:
+            terms[used] = np.int64(table[at, TERM]) - 1
+            used += 1
+            if counting:
+                counts[used - 1], table[at, PLACE] = 1, used
+    return n_terms, used
+
+
+@kernel
+def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr, table, used, terms, counts):
+    """Count the distinct tokens of every document, or number all of them, adding to a table of terms.
+
+    data      the UTF-8 bytes of all documents, one after the other; lone surrogates as their three bytes
+    starts    (n+1,) int64 document i is data[starts[i]:starts[i+1]]
+    fold      class << 21 | lower case, for every code point (see text/table.py)
+    mode      WORD: runs of letters and digits, a `single` alone, marks joined to what precedes them;
+              CHAR: every code point, a run of white space counting as one blank;
+              READY: what stands between white space, as it is
+    digits    whether digits are part of words
+    table     see _table.py; term t is spelling[term_ptr[t]:term_ptr[t+1]], in order of first appearance
+    used      entries of `terms` and `counts` from earlier calls
+
+    Returns (n_terms, spelling, term_ptr, table, ends, terms, counts), those with more room where they needed it:
+    document i has terms[ends[i]:ends[i+1]], each with its count; where not `counting`, all its tokens in order.
+    """
+    last_word_class = _DIGIT if digits else _LETTER
+    byte = _bytes(fold, mode, last_word_class)
+    chars = np.empty(2 * data.size + 8, np.uint8)  # a lower case can be longer: three bytes for two
+    firsts, seconds = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
+    past = np.empty(_CHUNK, np.int64)
+    ends = np.empty(starts.size, np.int64)
+    ends[0] = used
+    for doc in range(starts.size - 1):
+        i, before, blank_before = starts[doc], np.uint64(used), False
+        while i < starts[doc + 1]:
+            i, blank_before, waiting = _cut(
+                data, i, starts[doc + 1], blank_before, byte, fold, mode, last_word_class, chars, firsts, seconds, past
+            )
+            if waiting == 0:
+                break
+            spelling = with_room(spelling, term_ptr[n_terms], past[waiting - 1])
+            term_ptr = with_room(term_ptr, n_terms + 1, waiting)
+            terms = with_room(terms, used, waiting)
+            if counting:
+                counts = with_room(counts, used, waiting)
+            table = table_with_room(table, n_terms, waiting)
+            n_terms, used = _look_up(
+                waiting,
+                chars,
+                firsts,
+                seconds,
+                past,
+                n_terms,
+                spelling,
+                term_ptr,
+                table,
+                counting,
+                before,
+                used,
+                terms,
+                counts,
+            )
+        ends[doc + 1] = used
+    return n_terms, spelling, term_ptr, table, ends, terms, counts
 
 
 @kernel
 def number(chars, ends, n_terms, spelling, term_ptr, table):
-    """The term of every token, from what `cut` returns, adding to a table of terms as `count` does.
+    """The terms of tokens that are spelled out, token t in chars[ends[t]:ends[t+1]], adding to a table as `read` does.
 
-    Returns (n_terms, terms).
+    Returns (n_terms, spelling, term_ptr, table, numbers).
     """
-    terms = np.empty(ends.size, np.int32)
-    first = np.int64(0)
-    for token in range(ends.size):
-        end = ends[token]
-        key = _key(chars, first, end)
-        at, n_terms = _entry(key, chars, first, end, n_terms, spelling, term_ptr, table)
-        terms[token] = np.int64(table[at, TERM]) - 1
-        first = end
-    return n_terms, terms
+    n = ends.size - 1
+    spelling = with_room(spelling, term_ptr[n_terms], ends[n] - ends[0])
+    term_ptr = with_room(term_ptr, n_terms + 1, n)
+    table = table_with_room(table, n_terms, n)
+    numbers = np.empty(n, np.int32)
+    for t in range(n):
+        first, second = _key(chars, ends[t], ends[t + 1])
+        at = slot(first, second, table.shape[0])
+        at, n_terms = _entry(at, first, second, chars, ends[t], ends[t + 1], n_terms, spelling, term_ptr, table)
+        numbers[t] = np.int64(table[at, TERM]) - 1
+    return n_terms, spelling, term_ptr, table, numbers
+
+
+@kernel
+def keys(chars, ends):
+    """(first, second): the keys of all tokens, token t in chars[ends[t]:ends[t+1]]."""
+    n = ends.size - 1
+    firsts, seconds = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    for t in range(n):
+        firsts[t], seconds[t] = _key(chars, ends[t], ends[t + 1])
+    return firsts, seconds

@@ -12,21 +12,22 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.text.reading import read_tokens
+from lapwing.text.rows import Counts, in_order
 from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
-from lapwing.text.token_counts import Counts, count_kernel, in_order
 
 CHUNK = 1 << 16  # terms of documents that are counted at a time
 
 
-def count_bags(batches: Iterable[list[str]], settings: TextSettings, plain: bool) -> Counts:
+def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counts:
     """The n-grams of every document, counted in Python or in the kernels."""
     if plain:
         return _count_plain(batches, settings)
     if settings.inside_words:
-        return _count_inside(batches, settings)
-    return _count(read_sequences(batches, settings, plain), settings)
+        return _count_inside(batches, settings, n_jobs)
+    return _count(read_sequences(batches, settings, plain=plain, n_jobs=n_jobs), settings, n_jobs)
 
 
 def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts:
@@ -37,25 +38,25 @@ def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts
     names = sorted(ids)
     rank = np.empty(len(names), np.int32)
     rank[[ids[name] for name in names]] = np.arange(len(names))
-    return Counts(names, in_order(np.array([len(bag) for bag in bags]), rank[indices], counts, len(names)))
+    ends = np.cumsum([0, *map(len, bags)])
+    return Counts(names, in_order(ends, indices, counts, rank, len(names), plain=True))
 
 
-def _count_inside(batches: Iterable[list[str]], settings: TextSettings) -> Counts:
-    words = count_kernel(batches, settings)
+def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: int) -> Counts:
+    words = read_tokens(batches, settings, counting=True, plain=False, n_jobs=n_jobs)
     letters = sorted({" "}.union(*words.tokens))
     number = {letter: i for i, letter in enumerate(letters)}
     spelled = [f" {word} " for word in words.tokens]
     starts = np.concatenate(([0], np.cumsum([len(word) for word in spelled]))).astype(np.int64)
     numbers = np.fromiter((number[letter] for word in spelled for letter in word), np.int32, int(starts[-1]))
-    pieces = _count(Sequences(letters, numbers, starts), settings, whole=True)
-    indptr = np.concatenate(([0], np.cumsum(words.lengths)))
-    shape = (len(words.lengths), len(words.tokens))
-    matrix = sp.csr_matrix((words.counts, words.indices, indptr), shape=shape) @ pieces.matrix
+    pieces = _count(Sequences(letters, numbers, starts), settings, n_jobs, whole=True)
+    shape = (len(words.ends) - 1, len(words.tokens))
+    matrix = sp.csr_matrix((words.counts, words.place[words.numbers], words.ends), shape=shape) @ pieces.matrix
     matrix.sort_indices()
     return Counts(pieces.terms, matrix)
 
 
-def _count(read: Sequences, settings: TextSettings, *, whole: bool = False) -> Counts:
+def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool = False) -> Counts:
     from lapwing.kernels import bags as kernels
 
     shortest, longest = settings.lengths
@@ -70,7 +71,7 @@ def _count(read: Sequences, settings: TextSettings, *, whole: bool = False) -> C
         if room > high.size:
             high, low = (np.resize(keys, room + n_ngrams // 2) for keys in (high, low))
         if 2 * room > len(table):
-            table = kernels.enlarged(table, 1 << (2 * room).bit_length())
+            table = kernels.with_room(table, n_ngrams, room - n_ngrams)
         n_ngrams, indptr, ngrams, counts = kernels.count_ngrams(
             read.numbers, starts, bits, shortest, longest, whole, before, n_ngrams, high, low, table
         )
@@ -85,7 +86,8 @@ def _count(read: Sequences, settings: TextSettings, *, whole: bool = False) -> C
         order, names = order[again], [names[k] for k in again]
     rank = np.empty(n_ngrams, np.int32)
     rank[order] = np.arange(n_ngrams, dtype=np.int32)
-    return Counts(names, in_order(lengths, rank[indices], counts, n_ngrams))
+    ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return Counts(names, in_order(ends, indices, counts, rank, n_ngrams, plain=False, n_jobs=n_jobs))
 
 
 def _chunks(starts: np.ndarray) -> Iterable[tuple[int, int]]:

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.text.counts import Counts, count_terms
+from lapwing.text.counts import count_terms
+from lapwing.text.rows import Counts
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
 from lapwing.text.weighting import weigh
@@ -50,14 +51,16 @@ class Weighting:
         column[self.columns] = np.arange(len(self.columns), dtype=np.int32)
         return column
 
-    def vectors(self, documents: Iterable[str], *, method: str = "auto") -> sp.csr_matrix:
+    def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) weights of `documents`; what training never saw counts in the norm only."""
-        counts = count_terms(documents, self.settings, method=method)
+        counts = count_terms(documents, self.settings, method=method, n_jobs=n_jobs)
         unknown = len(self.terms)
         known = np.fromiter((self.index.get(t, unknown) for t in counts.terms), np.int64, len(counts.terms))
         frequency = np.append(self.document_frequency, 0)[known]
-        weights = weigh(counts.matrix, frequency, self.n_documents, self.settings)
-        return take_columns(weights, self._column_of[known], len(self.columns))
+        column_of = self._column_of[known]
+        return weigh(
+            counts.matrix, frequency, self.n_documents, self.settings, column_of, len(self.columns), n_jobs=n_jobs
+        )
 
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
         """Where each term stands in the text."""
@@ -65,16 +68,6 @@ class Weighting:
         for start, end, term in bag_spans(text, self.settings):
             places.setdefault(term, []).append((start, end))
         return {term: tuple(where) for term, where in places.items()}
-
-
-def take_columns(matrix: sp.csr_matrix, column_of: np.ndarray, width: int) -> sp.csr_matrix:
-    """Rename columns by `column_of`, which keeps their order; -1 drops one."""
-    if len(column_of) == width and column_of.min(initial=0) >= 0:
-        return matrix
-    columns = column_of[matrix.indices]
-    kept = columns >= 0
-    indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr].astype(np.int32)
-    return sp.csr_matrix((matrix.data[kept], columns[kept], indptr), shape=(matrix.shape[0], width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +85,11 @@ def design(
     *,
     named: Iterable[str] = (),
     progress: Callable[[int], None] | None = None,
+    n_jobs: int = 1,
 ) -> Design:
     """The design matrix of training texts. Terms that are `named` have a column however rare they are."""
     named = sorted(set(named))
-    counts = _with_terms(count_terms(documents, settings, progress=progress), named)
+    counts = _with_terms(count_terms(documents, settings, progress=progress, n_jobs=n_jobs), named)
     n = counts.matrix.shape[0]
     frequency = np.bincount(counts.matrix.indices, minlength=len(counts.terms)).astype(np.int64)
     kept = frequency >= settings.min_df
@@ -107,15 +101,14 @@ def design(
             "check the stop list and min_df, or tokens='char' for unspaced text"
         )
     weighting = Weighting(settings, counts.terms, frequency, n, columns)
-    weights = weigh(counts.matrix, frequency, n, settings)
-    matrix = take_columns(weights, weighting._column_of[np.arange(len(counts.terms))], len(columns))
+    column_of = weighting._column_of[:-1]
+    matrix = weigh(counts.matrix, frequency, n, settings, column_of, len(columns), n_jobs=n_jobs)
     return Design(matrix, weighting.feature_names, weighting)
 
 
 def _with_terms(counts: Counts, named: Sequence[str]) -> Counts:
     """The same counts over the terms they have and those named, sorted."""
-    terms = sorted({*counts.terms, *named})
-    if len(terms) == len(counts.terms):
+    if not named or len(terms := sorted({*counts.terms, *named})) == len(counts.terms):
         return counts
     place = {term: j for j, term in enumerate(terms)}
     moved = np.fromiter((place[term] for term in counts.terms), np.int32, len(counts.terms))

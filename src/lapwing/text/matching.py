@@ -96,7 +96,7 @@ class NgramWeighting(Weighting):
     def automaton(self) -> Automaton:
         return Automaton(self.terms, self.settings)
 
-    def vectors(self, documents: Iterable[str], *, method: str = "auto") -> sp.csr_matrix:
+    def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) 1.0 where the document has the n-gram."""
         return self.match(sequences(documents, self.settings, method=method), method=method)
 

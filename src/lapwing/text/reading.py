@@ -1,22 +1,36 @@
-"""Documents in batches, their distinct tokens by number, and tokens to terms: stop words and stems per distinct token.
+"""Documents to numbered tokens: in batches, by plain Python or by the kernel, on one thread or several.
 
 Nothing here loops over tokens in Python but for inputs too small to be worth loading Numba for.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice, pairwise
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
+from typing import NamedTuple
 
 import numpy as np
 
 from lapwing.errors import InputError
 from lapwing.text.settings import TextSettings
 from lapwing.text.table import token_table
-from lapwing.text.tokens import strip_html
+from lapwing.text.tokens import strip_html, tokenize
 
-BATCH_CHARACTERS = 1 << 19  # a batch in the kernels takes some forty bytes per character
+BATCH_CHARACTERS = 1 << 18  # of a call of the kernel: they stay in the cache
 PLAIN_CHARACTERS = 400_000  # below this plain Python is done before Numba is loaded
+
+
+class Tokens(NamedTuple):
+    """Document i has the tokens place[numbers[ends[i]:ends[i+1]]], each with its count or, in order, all of them."""
+
+    tokens: list[str]  # distinct, sorted by code point
+    place: np.ndarray  # int32, of every number
+    ends: np.ndarray  # int64
+    numbers: np.ndarray  # int32
+    counts: np.ndarray  # int32
 
 
 def in_batches(
@@ -25,9 +39,13 @@ def in_batches(
     """Documents in batches, and whether plain Python is to read them: what `method` "auto" decides by their size."""
     batches = _batches(documents, settings, progress)
     if method == "auto":
-        head = list(islice(batches, 1))
-        method = "plain" if sum(map(len, head[0] if head else ())) < PLAIN_CHARACTERS else "kernel"
-        batches = chain(head, batches)
+        head: list[list[str]] = []
+        while sum(len(text) for batch in head for text in batch) < PLAIN_CHARACTERS:
+            more = list(islice(batches, 1))
+            if not more:
+                return iter(head), True
+            head += more
+        return chain(head, batches), False
     return batches, method == "plain"
 
 
@@ -52,43 +70,159 @@ def _batches(
         progress(len(batch))
 
 
-def tokens_by_kernel(batches: Iterable[list[str]], settings: TextSettings, take: Callable[..., int]) -> list[str]:
-    """The distinct tokens, in order of first appearance; `take` is given the tokens of every batch.
+def read_tokens(
+    batches: Iterable[list[str]], settings: TextSettings, *, counting: bool, plain: bool, n_jobs: int = 1
+) -> Tokens:
+    """The tokens of every document, counted or one after the other."""
+    if plain:
+        return _read_plain(batches, settings, counting)
+    return _read_kernel(batches, settings, counting, n_jobs)
 
-    It is called with (chars, ends, last, n_terms, spelling, term_ptr, table), see kernels/tokens.py, enters
-    new tokens in the table, and returns how many terms there are then.
-    """
-    from lapwing.kernels import tokens as kernels
 
-    mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
-    fold = token_table(settings.table).fold
-    n_terms = 0
-    spelling, term_ptr = np.empty(0, np.int32), np.zeros(1, np.int64)
-    table = np.zeros((1 << 12, 4), np.uint64)
-    for batch in batches:
+def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: bool) -> Tokens:
+    ids: dict[str, int] = {}
+    numbers: list[int] = []
+    counts: list[int] = []
+    ends = [0]
+    for document in (d for batch in batches for d in batch):
+        tokens = tokenize(document, settings)
+        found = Counter(tokens) if counting else {}
+        numbers.extend(ids.setdefault(token, len(ids)) for token in found or tokens)
+        counts.extend(found.values())
+        ends.append(len(numbers))
+    tokens = sorted(ids)
+    place = np.empty(len(ids), np.int32)
+    place[[ids[token] for token in tokens]] = np.arange(len(ids), dtype=np.int32)
+    return Tokens(tokens, place, np.array(ends), np.array(numbers, np.int32), np.array(counts, np.int32))
+
+
+def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting: bool, n_jobs: int) -> Tokens:
+    """Each thread has a table of its own; what comes out does not depend on them."""
+    readers = [_Reader(settings, counting) for _ in range(n_jobs)]
+    if n_jobs == 1:
+        for i, batch in enumerate(batches):
+            readers[0].take(i, batch)
+    else:
+        source = _Shared(batches)
+        with ThreadPoolExecutor(n_jobs) as pool:
+            running = [pool.submit(reader.take_all, source) for reader in readers]
+            try:
+                for one in running:
+                    one.result()
+            finally:
+                source.stop()
+    return _together(readers)
+
+
+class _Shared:
+    """Batches with their numbers, for several threads to take the next of: one reads while others count."""
+
+    def __init__(self, batches: Iterable[list[str]]) -> None:
+        self._batches = enumerate(batches)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        while True:
+            with self._lock:
+                try:
+                    one = next(self._batches)
+                except BaseException as error:
+                    self._batches = iter(())  # type: ignore[assignment]
+                    if isinstance(error, StopIteration):
+                        return
+                    raise
+            yield one
+
+    def stop(self) -> None:
+        with self._lock:
+            self._batches = iter(())  # type: ignore[assignment]
+
+
+class _Reader:
+    """A table of tokens, and what was read with it: (batch, ends of its documents among the entries)."""
+
+    def __init__(self, settings: TextSettings, counting: bool) -> None:
+        from lapwing.kernels import tokens as kernels
+
+        mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
+        self.how = (token_table(settings.table).fold, mode, settings.digits, counting)
+        self.blocks: list[tuple[int, np.ndarray]] = []
+        self.known = (0, np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros((1 << 12, 4), np.uint64))
+        self.used, self.numbers, self.counts = 0, np.empty(0, np.int32), np.empty(0, np.int32)
+
+    def take_all(self, source: _Shared) -> None:
+        for i, batch in source:
+            self.take(i, batch)
+
+    def take(self, i: int, batch: list[str]) -> None:
+        from lapwing.kernels.tokens import read
+
+        encoded = [text.encode("utf-8", "surrogatepass") for text in batch]
         starts = np.zeros(len(batch) + 1, dtype=np.int64)
-        np.cumsum([len(d) for d in batch], out=starts[1:])
-        codes = np.frombuffer("".join(batch).encode("utf-32-le", "surrogatepass"), dtype=np.int32)
-        chars, ends, last = kernels.cut(codes, starts, fold, mode, settings.digits)
-        spelling = _with_room(spelling, int(term_ptr[n_terms]), chars.size)
-        term_ptr = _with_room(term_ptr, n_terms + 1, ends.size)
-        if 2 * (n_terms + ends.size) > len(table):
-            table = kernels.enlarged(table, 1 << (2 * (n_terms + ends.size)).bit_length())
-        n_terms = take(chars, ends, last, n_terms, spelling, term_ptr, table)
-    letters = spelling[: term_ptr[n_terms]].tobytes().decode("utf-32-le")
-    return [letters[a:b] for a, b in pairwise(term_ptr[: n_terms + 1].tolist())]
+        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        *known, ends, self.numbers, self.counts = read(
+            data, starts, *self.how, *self.known, self.used, self.numbers, self.counts
+        )
+        self.known, self.used = tuple(known), int(ends[-1])
+        self.blocks.append((i, ends))
 
 
-def _with_room(array: np.ndarray, used: int, more: int) -> np.ndarray:
-    if used + more <= array.size:
-        return array
-    larger = np.empty(used + more + used // 2, dtype=array.dtype)
-    larger[:used] = array[:used]
-    return larger
+def _together(readers: list[_Reader]) -> Tokens:
+    """What all of them read, in the order of the documents, by the numbers of the first."""
+    from lapwing.kernels.tokens import number
+
+    known = readers[0].known
+    blocks = {i: (reader, ends) for reader in readers for i, ends in reader.blocks}
+    parts = []
+    same = [np.arange(known[0], dtype=np.int32)]
+    for reader in readers[1:]:
+        n, spelling, ends, _ = reader.known
+        *known, numbers = number(spelling, ends[: n + 1], *known)
+        same.append(numbers)
+    renumbered = dict(zip(map(id, readers), same, strict=True))
+    lengths = [np.diff(blocks[i][1]) for i in sorted(blocks)]
+    ends = np.concatenate(([0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))))
+    if len(readers) == 1:
+        numbers, counts = readers[0].numbers[: readers[0].used], readers[0].counts[: readers[0].used]
+    else:
+        for i in sorted(blocks):
+            reader, own = blocks[i]
+            here = slice(own[0], own[-1])
+            parts.append((renumbered[id(reader)][reader.numbers[here]], reader.counts[here]))
+        numbers, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    tokens, place = _sorted(*known[:3])
+    return Tokens(tokens, place, ends, numbers, counts)
+
+
+def _sorted(n: int, spelling: np.ndarray, ends: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Tokens by code point, which in UTF-8 is by byte; and the place of each."""
+    from lapwing.kernels.tokens import LONG, keys
+
+    first, second = keys(spelling, ends[: n + 1])
+    order = np.argsort(first)
+    key = first[order]
+    alike = np.concatenate(([False], key[1:] == key[:-1], [False]))
+    among = np.flatnonzero(alike[1:] | alike[:-1])  # those that share their first eight bytes with others
+    some = order[among]
+    order[among] = some[np.lexsort((second[some], first[some]))]
+    content, at = spelling[: ends[n]].tobytes(), ends[: n + 1]
+    if (second[some] & LONG == LONG).any():  # what follows is a hash: their spelling decides
+        at_ = at.tolist()
+        order[among] = sorted(order[among].tolist(), key=lambda t: content[at_[t] : at_[t + 1]])
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    starts, pasts = at[order].tolist(), at[order + 1].tolist()
+    letters = content.decode()
+    if len(letters) == len(content):
+        return [letters[a:b] for a, b in zip(starts, pasts, strict=True)], place
+    return [content[a:b].decode() for a, b in zip(starts, pasts, strict=True)], place
 
 
 def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
-    """Distinct tokens to sorted terms: the terms, and for each token its term, -1 for a stop word."""
+    """Tokens, distinct and sorted, to sorted terms: the terms, and for each token its term, -1 for a stop word."""
+    if not settings.stems and not settings.stop_set:
+        return tokens, np.arange(len(tokens), dtype=np.int32)
     stems = tokens
     if settings.stems:
         import Stemmer
@@ -96,7 +230,7 @@ def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.n
         stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(tokens)
     if stop := settings.stop_set:
         stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
-    terms = sorted(set(stems))
+    terms = sorted(dict.fromkeys(stems))
     rank = dict(zip(terms, range(len(terms)), strict=True))
     term_of = np.fromiter(map(rank.__getitem__, stems), dtype=np.int32, count=len(stems))
     if terms and not terms[0]:  # what has become the empty string stands first: no term

@@ -1,4 +1,4 @@
-"""Counts to weights, in one NumPy function for every route a document can take.
+"""Counts to weights, the same for every route a document can take.
 
 Logarithms are taken once per distinct integer with the C library's own function, and norms are added
 up term after term in sorted order: a document gets the same bits alone, in a batch, or in training.
@@ -7,48 +7,80 @@ up term after term in sorted order: a document gets the same bits alone, in a ba
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.text.rows import in_csr, in_threads
 from lapwing.text.settings import TextSettings
 
+WORTH_A_KERNEL = 2**18  # entries for which Numba is loaded
 
-def _log_tf(counts: np.ndarray) -> np.ndarray:
-    """1 + ln n of an array of counts: the table is no longer than the longest text."""
-    table = np.zeros(int(counts.max(initial=0)) + 1)
-    for n in np.flatnonzero(np.bincount(counts)).tolist():
-        table[n] = 1.0 + math.log(n)
-    return table[counts]
+
+def _tf(counts: np.ndarray, settings: TextSettings) -> np.ndarray:
+    """What a count of n weighs, for every n that occurs: no longer than the longest text."""
+    occurs = np.bincount(counts, minlength=1) > 0
+    weight = {"log": lambda n: 1.0 + math.log(n), "raw": float, "binary": lambda _: 1.0}[settings.tf]
+    table = np.zeros(len(occurs))
+    for n in np.flatnonzero(occurs).tolist():
+        table[n] = weight(n)
+    return table
 
 
 def _idf(document_frequency: np.ndarray, n_documents: int) -> np.ndarray:
-    """ln((|D|+1)/(n(j)+1)). A model file can state any frequency, so no table is made as long as they are."""
-    distinct, place = np.unique(document_frequency, return_inverse=True)
+    """ln((|D|+1)/(n(j)+1)). A model file can state any frequency, so no table is longer than they are many."""
+    most = int(document_frequency.max(initial=0))
+    if most <= len(document_frequency):
+        distinct, place = np.arange(most + 1), document_frequency
+    else:
+        distinct, place = np.unique(document_frequency, return_inverse=True)
     return np.array([math.log((n_documents + 1) / (df + 1)) for df in distinct.tolist()])[place]
 
 
 def weigh(
-    counts: sp.csr_matrix, document_frequency: np.ndarray, n_documents: int, settings: TextSettings
+    counts: sp.csr_matrix,
+    document_frequency: np.ndarray,
+    n_documents: int,
+    settings: TextSettings,
+    column_of: np.ndarray,
+    width: int,
+    *,
+    n_jobs: int = 1,
 ) -> sp.csr_matrix:
     """GLM07 section 5.1: x_ij = (1 + ln n(i,j)) ln((|D|+1)/(n(j)+1)), divided by the norm of the row.
 
     counts              (n, t) with *all* terms of the documents, unknown ones included, columns sorted
     document_frequency  (t,) number of training documents with the term, 0 where training had none
     n_documents         |D|
+    column_of           (t,) int32 the column of each of `width`, which keeps their order; -1 for none
     """
-    if settings.tf == "log":
-        data = _log_tf(counts.data)
-    elif settings.tf == "raw":
-        data = counts.data.astype(np.float64)
-    else:
-        data = np.ones(counts.nnz)
-    if settings.idf:
-        data *= _idf(document_frequency, n_documents)[counts.indices]
-    if settings.cosine:
+    tf = _tf(counts.data, settings)
+    idf = _idf(document_frequency, n_documents) if settings.idf else np.ones(len(document_frequency))
+    shape = (counts.shape[0], width)
+    if counts.nnz < WORTH_A_KERNEL and "numba" not in sys.modules:
+        return in_csr(_plain(counts, tf, idf, settings.cosine, column_of), shape)
+    from lapwing.kernels import rows
+
+    def some(first: int, past: int) -> tuple[np.ndarray, ...]:
+        indptr = counts.indptr[first : past + 1]
+        return rows.weigh(indptr, counts.indices, counts.data, tf, idf, settings.cosine, column_of)
+
+    return in_csr(in_threads(some, counts.indptr, n_jobs), shape)
+
+
+def _plain(
+    counts: sp.csr_matrix, tf: np.ndarray, idf: np.ndarray, cosine: bool, column_of: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, columns, weights), as kernels/rows.py `weigh` gives them."""
+    data = tf[counts.data] * idf[counts.indices]
+    if cosine:
         lengths = np.diff(counts.indptr)
         rows = np.repeat(np.arange(counts.shape[0]), lengths)
         norms = np.sqrt(np.bincount(rows, weights=data * data, minlength=counts.shape[0]))
         norms[norms == 0.0] = 1.0  # an empty document, or one of terms that all documents share
         data /= np.repeat(norms, lengths)
-    return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+    columns = column_of[counts.indices]
+    kept = columns >= 0
+    indptr = np.concatenate(([0], np.cumsum(kept)))[counts.indptr].astype(np.int32)
+    return indptr, columns[kept], data[kept]

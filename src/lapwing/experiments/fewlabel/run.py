@@ -159,7 +159,9 @@ def _fit(pool: _Pool, rows: np.ndarray, categories: Sequence[Hashable], words: b
     frequency = np.bincount(counts.indices, minlength=len(pool.terms))
     insisting = set(pool.table.insisting) if words else set()
     columns = np.array([j for j, t in enumerate(pool.terms) if frequency[j] or t in insisting], dtype=np.int64)
-    X, T = (weigh(part, frequency, len(rows), pool.text)[:, columns] for part in (counts, pool.test))
+    column_of = np.full(len(pool.terms), -1, dtype=np.int32)
+    column_of[columns] = np.arange(len(columns))
+    X, T = (weigh(part, frequency, len(rows), pool.text, column_of, len(columns)) for part in (counts, pool.test))
     at = [pool.categories.index(label) for label in categories]
     labels = [tuple(pool.categories[k] for k in at if pool.member[i, k]) for i in rows.tolist()]
     told = Corpus(

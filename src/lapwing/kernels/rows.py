@@ -1,0 +1,109 @@
+"""Counts of terms by document, put in order and weighed, document by document."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import kernel, part
+
+_COUNT = (1 << 32) - 1
+
+
+@part
+def _sort(given, n, begin, out):
+    """Sort n numbers, of which the upper halves decide: in about as many buckets as numbers, then by insertion.
+
+    Where one bucket has many of them, the steps of Shell's sort come first. `begin` has 2n + 2 places.
+    """
+    low = high = given[0]
+    for k in range(1, n):
+        low, high = min(low, given[k]), max(high, given[k])
+    shift = np.int64(32)
+    while (high - low) >> shift >= 2 * n:
+        shift += 1
+    buckets = ((high - low) >> shift) + 1
+    begin[: buckets + 1] = 0
+    for k in range(n):
+        begin[((given[k] - low) >> shift) + 1] += 1
+    most = 0
+    for bucket in range(buckets):
+        most = max(most, begin[bucket + 1])
+        begin[bucket + 1] += begin[bucket]
+    for k in range(n):
+        bucket = (given[k] - low) >> shift
+        out[begin[bucket]] = given[k]
+        begin[bucket] += 1
+    gap = 1
+    while 3 * gap + 1 < most // 4:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            number, at = out[k], k
+            while at >= gap and out[at - gap] > number:
+                out[at] = out[at - gap]
+                at -= gap
+            out[at] = number
+        gap //= 3
+
+
+@kernel
+def in_order(ends, terms, counts, rank):
+    """Documents as counts of columns, in order: document i has terms[ends[i]:ends[i+1]], the columns rank[term].
+
+    Negative ranks are left out, and those of one document that are the same added up.
+
+    Returns (indptr, indices, data), as CSR has them.
+    """
+    n, most = ends.size - 1, np.int64(0)
+    for doc in range(n):
+        most = max(most, ends[doc + 1] - ends[doc])
+    given, ordered = np.empty(most, np.int64), np.empty(most, np.int64)  # column << 32 | count
+    begin = np.empty(2 * most + 2, np.int32)
+    indptr = np.zeros(n + 1, np.int32)
+    indices, data = np.empty(ends[n] - ends[0], np.int32), np.empty(ends[n] - ends[0], np.int32)
+    nnz = np.int64(0)
+    for doc in range(n):
+        size = np.int64(0)
+        for k in range(ends[doc], ends[doc + 1]):
+            column = np.int64(rank[terms[k]])
+            given[size] = column << 32 | counts[k]
+            size += column >= 0
+        if size > 0:
+            _sort(given, size, begin, ordered)
+        last = np.int64(-1)
+        for k in range(size):
+            column, count = ordered[k] >> 32, np.int32(ordered[k] & _COUNT)
+            if column == last:
+                data[nnz - 1] += count
+            else:
+                last = column
+                indices[nnz], data[nnz] = column, count
+                nnz += 1
+        indptr[doc + 1] = nnz
+    return indptr, indices[:nnz], data[:nnz]
+
+
+@kernel
+def weigh(indptr, indices, counts, tf, idf, cosine, column_of):
+    """text/weighting.py in one pass: tf[count] · idf[term], over the norm of the row; sums in the order of the terms.
+
+    Terms of negative columns count in the norm only. Returns (indptr, columns, weights).
+    """
+    n = indptr.size - 1
+    columns, weights = np.empty(indices.size, np.int32), np.empty(indices.size)
+    starts = np.zeros(n + 1, np.int32)
+    nnz = 0
+    for row in range(n):
+        norm = 0.0
+        first = nnz
+        for k in range(indptr[row], indptr[row + 1]):
+            weight = tf[counts[k]] * idf[indices[k]]
+            norm += weight * weight
+            columns[nnz], weights[nnz] = column_of[indices[k]], weight
+            nnz += column_of[indices[k]] >= 0
+        if cosine and norm > 0.0:
+            norm = np.sqrt(norm)
+            for k in range(first, nnz):
+                weights[k] /= norm
+        starts[row + 1] = nnz
+    return starts, columns[:nnz], weights[:nnz]
