@@ -11,6 +11,8 @@ import pytest
 import lapwing
 from cli import build
 from cli.run import Command, Ran, new_process
+from lapwing.evaluate import conformalize
+from lapwing.formats import save
 
 
 def answers(ended: Ran) -> list[dict[str, object]]:
@@ -158,3 +160,40 @@ def test_many_documents_come_in_the_order_they_went(run: Command, model: Path) -
     assert [answer["id"] for answer in found] == [str(i) for i in range(1, 4501)]
     printed = np.array([list(answer["probabilities"].values()) for answer in found])  # type: ignore[attr-defined]
     assert np.array_equal(printed, lapwing.load(model).predict_proba(texts))
+
+
+@pytest.fixture
+def promising(tmp_path: Path) -> Path:
+    """Three exclusive classes, with promises from documents kept apart."""
+    made = build.documents(120)
+    model = lapwing.TextClassifier(variance=1.0).fit([one.text for one in made[::2]], [one.label for one in made[::2]])
+    labels = [(one.label,) for one in made[1::2]]
+    save(conformalize(model.model_, [one.text for one in made[1::2]], labels), tmp_path / "promising.lapwing")
+    return tmp_path / "promising.lapwing"
+
+
+def test_sets_of_a_coverage(run: Command, promising: Path) -> None:
+    given = ["crude oil", "wheat and corn", "bank loan", "something else", "oil bank wheat"]
+    model = lapwing.load(promising)
+    stdin = "\n".join(given).encode()
+    for rate in (0.5, 0.9):
+        found = answers(run("classify", promising, "--coverage", rate, "--json", stdin=stdin))
+        sets = model.predict_set(given, coverage=rate)
+        assert [tuple(one["predicted"]) for one in found] == sets  # type: ignore[arg-type]
+        alone = answers(run("classify", promising, "--coverage", rate, "--abstain", "--json", stdin=stdin))
+        assert [tuple(one["predicted"]) for one in alone] == [s if len(s) == 1 else () for s in sets]  # type: ignore[arg-type]
+    sure = answers(run("classify", promising, "--precision", 0.6, "--json", stdin=stdin))
+    assert [tuple(one["predicted"]) for one in sure] == model.predict_sure(given, 0.6)  # type: ignore[arg-type]
+
+
+def test_promises_that_cannot_be_given(run: Command, model: Path, promising: Path) -> None:
+    def error(*arguments: object) -> str:
+        ended = run("classify", *arguments, stdin=b"oil")
+        assert ended.code == 2
+        return ended.err
+
+    assert "keeps nothing to promise" in error(model, "--coverage", 0.9)
+    assert "give one of them" in error(promising, "--coverage", 0.9, "--precision", 0.9)
+    assert "--abstain needs --coverage" in error(promising, "--abstain")
+    assert "--top shows the most probable" in error(promising, "--top", 2, "--coverage", 0.9)
+    assert "0<x<1" in error(promising, "--coverage", 1.5)

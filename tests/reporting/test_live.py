@@ -10,8 +10,9 @@ import pytest
 from cli.build import SCRIPTS
 
 from lapwing.reporting import Contents, page, refusal
+from lapwing.reporting.contents import RATES
 from lapwing.text import TextSettings
-from reporting.build import ATTACKS, EXTREME, MARKUP, model, texts
+from reporting.build import ATTACKS, EXTREME, MARKUP, model, promising, texts
 from reporting.open import assert_same, opened
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -145,3 +146,24 @@ def test_typing_with_the_keyboard(chromium: Any, tmp_path: Path) -> None:
         assert good in [mark.inner_text() for mark in shown.page.query_selector_all("#try .text mark.for")]
         assert bad in [mark.inner_text() for mark in shown.page.query_selector_all("#try .text mark.against")]
         assert button.get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("kind", ["sets", "three classes", "two classes"])
+def test_promises_are_those_of_python(chromium: Any, tmp_path: Path, kind: str) -> None:
+    exclusive = kind != "sets"
+    classes = ("no", "yes") if kind == "two classes" else ("energy", "grain", "money")
+    made = promising(model(classes=classes, exclusive=exclusive))
+    path = tmp_path / "report.html"
+    path.write_text(page(Contents("promises", made).to_dict()), encoding="utf-8")
+    given = texts(12, seed=13)
+    with opened(chromium, path) as shown:
+        options = shown.page.locator("#promise option").all_inner_texts()
+        assert len(options) == 1 + 2 * len(RATES)
+        for k, (kind_, rate) in enumerate((kind_, rate) for kind_ in ("coverage", "precision") for rate in RATES):
+            shown.page.select_option("#promise", str(k + 1))
+            wanted = made.promised(made.predict_proba(given), **{kind_: rate})
+            for text, row in zip(given, wanted, strict=True):
+                answer = shown.answer(text)
+                assert {name for name, (_, chosen) in answer.items() if chosen} == {
+                    str(label) for label, inside in zip(made.classes, row, strict=True) if inside
+                }, (kind_, rate, text)

@@ -47,6 +47,26 @@ def test_many_texts_and_the_top(server: Server) -> None:
         assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.parametrize("promise", [{"coverage": 0.9}, {"coverage": 0.5}, {"precision": 0.8}])
+def test_promises(server: Server, folder: Path, promise: dict[str, float]) -> None:
+    model = lapwing.load(folder / "promising.lapwing")
+    given = texts(20)
+    asked = {"model": "promising", "texts": given, **promise}
+    found = server.client.post("/v1/classify", json=asked).json()["results"]
+    wanted = model.predict_set(given, **promise) if "coverage" in promise else model.predict_sure(given, **promise)
+    assert [tuple(one["predicted"]) for one in found] == wanted
+    none = server.client.post("/v1/classify", json={"text": "oil", **promise})
+    assert (none.status_code, "keeps nothing to promise" in none.json()["error"]) == (422, True)
+
+
+def test_one_promise_at_a_time(server: Server) -> None:
+    asked = {"model": "promising", "text": "oil", "coverage": 0.9, "precision": 0.9}
+    found = server.client.post("/v1/classify", json=asked)
+    assert (found.status_code, "not both" in found.json()["error"]) == (422, True)
+    for wrong in ({"coverage": 1.0}, {"coverage": 0.0}, {"precision": 0.2}, {"coverage": "0.9"}):
+        assert server.client.post("/v1/classify", json={"model": "promising", "text": "oil"} | wrong).status_code == 422
+
+
 def test_vectors_by_the_names_of_features(server: Server, folder: Path) -> None:
     model = lapwing.load(folder / "vectors.lapwing")
     known = model.feature_names[3]
@@ -92,7 +112,8 @@ def test_explain_takes_either_of_two_classes_by_name(server: Server, folder: Pat
 
 def test_models_categories_health_and_description(server: Server) -> None:
     models = server.client.get("/v1/models").json()["models"]
-    assert [one["name"] for one in models] == ["sets", "three", "two", "vectors", "ngrams"]
+    assert [one["name"] for one in models] == ["sets", "three", "two", "vectors", "ngrams", "promising"]
+    assert [one["promises"] for one in models] == [False] * 5 + [True]
     assert [one["reads"] for one in models] == ["texts", "texts", "texts", "vectors", "texts"]
     categories = server.client.get("/v1/models/two/categories").json()["categories"]
     assert [one["name"] for one in categories] == ["yes"]

@@ -15,6 +15,7 @@ from lapwing.errors import InputError
 if TYPE_CHECKING:
     from lapwing.model import LinearModel
 
+RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
 TO_BLANK = str.maketrans("\t\n\r", "   ")
 
 
@@ -23,20 +24,45 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
 @click.argument("data", default="-", type=ExistingPath("documents (a file, folder or archive)", dash=True))
 @click.option("--split", type=SPLITS, help="Only this part of DATA.")
 @click.option("--top", type=click.IntRange(min=1), help="The N most probable categories instead of those decided on.")
+@click.option(
+    "--coverage",
+    type=RATE,
+    metavar="RATE",
+    help="Sets that hold all true categories of a document at this rate, such as 0.9.",
+)
+@click.option("--abstain", is_flag=True, help="With --coverage: only sets of one category, and none otherwise.")
+@click.option(
+    "--precision",
+    type=RATE,
+    metavar="RATE",
+    help="Only categories that are sure: right at this rate, such as 0.95, with a confidence of 0.9.",
+)
 @reading_options
 @json_option
-def command(model: str, data: str, reading: dict[str, Any], split: str | None, top: int | None, as_json: bool) -> None:
+def command(
+    model: str,
+    data: str,
+    reading: dict[str, Any],
+    split: str | None,
+    top: int | None,
+    coverage: float | None,
+    abstain: bool,
+    precision: float | None,
+    as_json: bool,
+) -> None:
     """Put the documents of DATA into the categories of MODEL.
 
     DATA is anything `lapwing train` reads, labels not needed; "-", the default, reads one text per line from
     standard input. Prints a line `document, category, probability` for every category a document is put in,
     and `document, , ` for a document in none. With --json one object per document, with the probabilities of
-    all categories, or of the --top N.
+    all categories, or of the --top N. What --coverage and --precision promise, and when, the documentation says
+    under "Can I trust the probabilities?".
     """
     from lapwing.cli._documents import streamed
     from lapwing.formats import load
     from lapwing.model.linear import best
 
+    _check_promises(coverage, precision, abstain, top)
     loaded = load(model)
     for block in streamed(data, reading, loaded, split):
         ids, scores = _scored(loaded, *block[:2], reading["skip_bad"])
@@ -44,8 +70,23 @@ def command(model: str, data: str, reading: dict[str, Any], split: str | None, t
             continue
         lines = _json_lines if as_json else _table_lines
         proba = loaded.class_proba(scores)
-        answers = lines(loaded, ids, proba, loaded.decide(scores), best(proba, top) if top else None)
+        if coverage is None and precision is None:
+            chosen = loaded.decide(scores)
+        else:
+            chosen = loaded.promised(proba, coverage=coverage, precision=precision)
+            if abstain:
+                chosen &= chosen.sum(axis=1, keepdims=True) == 1
+        answers = lines(loaded, ids, proba, chosen, best(proba, top) if top else None)
         click.echo("\n".join(answers))
+
+
+def _check_promises(coverage: float | None, precision: float | None, abstain: bool, top: int | None) -> None:
+    if coverage is not None and precision is not None:
+        raise InputError("--coverage promises sets and --precision single categories; give one of them")
+    if abstain and coverage is None:
+        raise InputError("--abstain needs --coverage RATE, whose sets of more than one category it leaves out")
+    if top is not None and (coverage is not None or precision is not None):
+        raise InputError("--top shows the most probable categories, sure or not; leave it out, or the promise")
 
 
 def _scored(model: LinearModel, ids: list[str], documents: Any, skip_bad: bool) -> tuple[list[str], np.ndarray]:

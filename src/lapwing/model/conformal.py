@@ -106,12 +106,12 @@ class Conformal:
                 raise SettingsError(f"{name} must be between 0 and 1, got {value!r}")
         if precision < LEAST_PRECISION:
             raise SettingsError(f"precision must be at least {LEAST_PRECISION}, got {precision!r}")
-        from scipy.stats import binom
+        from scipy.special import bdtr  # the binomial distribution function
 
         least = math.log(1.0 - confidence) / math.log(precision)  # decisions that, all right, could be enough
         tried = sum(least <= rank < self.documents for rank in RANKS)
         level = (1.0 - confidence) / max(tried, 1)
-        sure = binom.cdf(self.wrong, self.taken, 1.0 - precision) <= level
+        sure = bdtr(self.wrong, self.taken, 1.0 - precision) <= level
         found = np.full(len(self.pointer) - 1, np.inf)
         for row in range(len(found)):
             own = slice(self.pointer[row], self.pointer[row + 1])

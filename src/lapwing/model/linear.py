@@ -221,22 +221,35 @@ class LinearModel:
         What is promised, and when, stands in docs/trust.md.
         """
         proba = self.predict_proba(documents)
-        return self._most_probable_first(proba, self.known_conformal().sets(proba, coverage))
+        return self._most_probable_first(proba, self.promised(proba, coverage=coverage))
 
     def predict_sure(
         self, documents: Any, precision: float = 0.95, confidence: float = 0.9
     ) -> list[tuple[Hashable, ...]]:
         """Of every document the labels that are sure: right at the rate `precision`, with that confidence."""
         proba = self.predict_proba(documents)
-        return self._most_probable_first(proba, self.known_conformal().sure(proba, precision, confidence))
+        return self._most_probable_first(proba, self.promised(proba, precision=precision, confidence=confidence))
 
-    def known_conformal(self) -> Conformal:
+    def promised(
+        self,
+        proba: np.ndarray,
+        *,
+        coverage: float | None = None,
+        precision: float | None = None,
+        confidence: float = 0.9,
+    ) -> np.ndarray:
+        """(n, classes) True for the classes of a set of that coverage, or for decisions of that precision."""
+        if (coverage is None) == (precision is None):
+            raise InputError("expected either a coverage or a precision to promise")
         if self.conformal is None:
             raise InputError(
                 "this model keeps nothing to promise a coverage or a precision by; train it anew, or give labelled "
                 "documents that it was not fitted to, with lapwing.evaluate.conformalize(model, documents, labels)"
             )
-        return self.conformal
+        if coverage is not None:
+            return self.conformal.sets(proba, coverage)
+        assert precision is not None
+        return self.conformal.sure(proba, precision, confidence)
 
     def _most_probable_first(self, proba: np.ndarray, chosen: np.ndarray) -> list[tuple[Hashable, ...]]:
         found = []

@@ -14,6 +14,7 @@ from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
 from lapwing.reporting.mistakes import Reader, look_mislabelled, worst_mistakes
 
+RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
 EXAMPLE = range(150, 900)  # characters of the text that stands in the box at first
 
 
@@ -57,6 +58,7 @@ class Contents:
             "categories": categories,
             "first": first,
             "thresholds": model.has_thresholds,
+            "promises": _promises(model),
             "evaluation": None if seen is None else _evaluation(seen),
             "calibration": None if seen is None else _calibration(seen.evaluation["calibration"]),
             "confusion": None if seen is None else seen.evaluation["confusion"],
@@ -129,6 +131,19 @@ def _evaluation(seen: Assessment) -> dict[str, Any]:
         "averaged": told["categories_averaged"],
         "left_out": told["categories_left_out"],
         "unknown": len(told["labels_unknown_to_the_model"]),
+    }
+
+
+def _promises(model: LinearModel) -> dict[str, Any] | None:
+    """What a label of a set may at most lack in probability, and above which ones decisions are sure, by rate."""
+    known = model.conformal
+    if known is None:
+        return None
+    return {
+        "documents": known.documents,
+        "source": known.source,
+        "coverage": [[rate, known.level(rate)] for rate in RATES],
+        "precision": [[rate, known.precision_thresholds(rate).tolist()] for rate in RATES],
     }
 
 

@@ -57,12 +57,20 @@ class Classify(Asked):
         _LEFT_OUT, min_length=1, description="For a model of vectors: features with their values"
     )
     top: Whole | None = Field(None, description="Only so many probabilities, the largest")
+    coverage: float | None = Field(
+        None, gt=0, lt=1, description="Predict sets that hold all true classes of a text at this rate"
+    )
+    precision: float | None = Field(
+        None, ge=0.5, lt=1, description="Predict only classes that are right at this rate, with a confidence of 0.9"
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Classify:
         given = [name for name in KINDS if name in self.model_fields_set]
         if len(given) != 1:
             raise ValueError(f"give exactly one of text, texts and vectors, not {' and '.join(given) or 'none'}")
+        if self.coverage is not None and self.precision is not None:
+            raise ValueError("give a coverage or a precision to promise, not both")
         return self
 
 
@@ -119,6 +127,7 @@ class ModelInfo(BaseModel):
     features: int
     reads: str = Field(description="texts or vectors")
     evaluated: bool
+    promises: bool = Field(description="Whether a coverage or a precision can be asked for")
     loads: int = Field(description="How often its file was loaded")
     provenance: dict[str, Any]
 
@@ -210,6 +219,7 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
         documents = one.matrix(texts, asked.vectors)
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
         rows = await turns.do(characters, lambda: one.classify_each(documents, size))
+        rows = [_promised(one, asked, row) for row in rows]
         results = [_result(one.labels, row, asked.top) for row in rows]
         return JSONResponse({"model": one.name, "results": results})
 
@@ -302,7 +312,18 @@ async def _watch(store: Store, every: float) -> None:
             log.exception("looking at the model files failed; they are looked at again")
 
 
-def _result(labels: list[str], row: tuple[np.ndarray, np.ndarray] | Exception, top: int | None) -> dict[str, Any]:
+Row = tuple[np.ndarray, np.ndarray] | Exception  # probabilities and decisions of one document
+
+
+def _promised(one: Served, asked: Classify, row: Row) -> Row:
+    """Decisions of the coverage or precision asked for, where one was."""
+    if isinstance(row, Exception) or (asked.coverage is None and asked.precision is None):
+        return row
+    promised = one.model.promised(row[0][None], coverage=asked.coverage, precision=asked.precision)
+    return row[0], promised[0]
+
+
+def _result(labels: list[str], row: Row, top: int | None) -> dict[str, Any]:
     if isinstance(row, Exception):
         said = str(row) if isinstance(row, InputError) else "it cannot be read; the log says why"
         return {"predicted": [], "probabilities": {}, "error": _safe(said)}
@@ -344,6 +365,7 @@ def _info(one: Served, store: Store) -> dict[str, Any]:
         "features": len(model.feature_names),
         "reads": "texts" if one.reads_text else "vectors",
         "evaluated": one.assessment is not None,
+        "promises": model.conformal is not None,
         "loads": store.loads[one.name],
         "provenance": {key: value for key, value in model.provenance.items() if key != "variance_curves"},
     }

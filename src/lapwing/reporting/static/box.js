@@ -2,18 +2,45 @@
 
 const FIRST = 8; // classes shown before "show all"
 
-// others: names of models to compare with, which make(name) gives a backend of.
-function tryBox(backend, { example, note, others = [], make }) {
+// What can be promised of the answers, as options of a select; the first is to promise nothing.
+function promiseOptions(promises, exclusive) {
+  const percentage = (rate) => `${Math.round(100 * rate)} %`;
+  return [{ kind: null, label: "as decided" },
+    ...promises.coverage.map(([rate]) => ({ kind: "coverage", rate, label: `${exclusive ? "a set with the right class" : "a set with all the right categories"}, ${percentage(rate)}` })),
+    ...promises.precision.map(([rate]) => ({ kind: "precision", rate, label: `only what is right, ${percentage(rate)}` }))];
+}
+
+// LinearModel.promised for one text: classes by what is promised; infinite levels are null.
+function promised(classes, promise, promises, exclusive) {
+  if (!promise.kind) return classes;
+  const [, found] = promises[promise.kind].find(([rate]) => rate === promise.rate);
+  if (promise.kind === "coverage") return classes.map((one) => ({ ...one, chosen: found === null || 1 - one.probability <= found }));
+  const over = (one, threshold) => threshold !== null && one.probability > threshold;
+  if (!exclusive) return classes.map((one, k) => ({ ...one, chosen: over(one, found[k]) }));
+  const winner = classes.reduce((best, one) => (one.probability > best.probability ? one : best));
+  return classes.map((one) => ({ ...one, chosen: one === winner && over(one, found[0]) }));
+}
+
+// others: names of models to compare with, which make(name) gives a backend of; promises: what the model can promise.
+function tryBox(backend, { example, note, others = [], make, promises = null, exclusive = false }) {
+  const options = promises ? promiseOptions(promises, exclusive) : [{ kind: null }];
+  let promise = options[0];
+  const wish = { text: () => area.value, promise: () => promise, exclusive };
+  const told = promises ? `As ${whole(promises.documents)} documents that the fit had not seen would have it, for documents of their kind` : null;
+  const asked = h("select", { id: "promise", title: told, onchange: () => {
+    promise = options[Number(asked.value)];
+    columns.forEach((column) => column.update());
+  } }, options.map((one, k) => h("option", { value: String(k) }, one.label ?? "")));
   const area = h("textarea", {
     id: "text", rows: 6, dir: "auto", spellcheck: "false", "aria-describedby": "try-note", oninput: debounced(() => update(), 120), onchange: () => update(),
     placeholder: "Type or paste a text",
   });
   area.value = example ?? "";
-  const columns = [resultColumn(backend, () => area.value)];
+  const columns = [resultColumn(backend, wish)];
   const places = h("div", { class: "columns" }, columns[0].element);
   const compare = h("select", { id: "compare", onchange: () => {
     columns.splice(1);
-    if (compare.value) columns.push(resultColumn(make(compare.value), () => area.value));
+    if (compare.value) columns.push(resultColumn(make(compare.value), wish));
     places.replaceChildren(...columns.map((column) => column.element));
     places.classList.toggle("two", columns.length > 1);
     columns.at(-1).update();
@@ -31,13 +58,14 @@ function tryBox(backend, { example, note, others = [], make }) {
   const element = section("try", "Try a text",
     h("p", { id: "try-note", class: "note" }, note),
     h("label", { class: "hidden", for: "text" }, "Text to classify"), area, h("div", { class: "bar-below" }, clear,
+      promises ? h("span", null, h("label", { for: "promise" }, "Answer with "), asked) : null,
       others.length ? h("span", null, h("label", { for: "compare" }, "Compare with "), compare) : null), places);
   update();
   return element;
 }
 
 // One model's answer: its classes by probability, and the words behind the one selected.
-function resultColumn(backend, current) {
+function resultColumn(backend, { text: current, promise, exclusive }) {
   let selected = null; // a name the reader chose; otherwise the most probable
   let all = false;
   let turn = 0;
@@ -54,7 +82,7 @@ function resultColumn(backend, current) {
     const mine = ++turn;
     const text = current();
     try {
-      const found = await backend.classify(text);
+      const found = await backend.classify(text, promise());
       if (mine !== turn) return; // a later text has come
       classes = found.map((one, k) => ({ ...one, k })).sort((a, b) => b.probability - a.probability || a.k - b.k);
       element.classList.remove("failed");
@@ -75,16 +103,22 @@ function resultColumn(backend, current) {
 
   function draw() {
     const chosen = classes.filter((one) => one.chosen);
+    const [some, none] = said(promise().kind);
     verdict.replaceChildren(...(chosen.length
-      ? ["Put in ", chosen.slice(0, 12).flatMap((one, k) => [k ? ", " : "", h("strong", null, name(one.name))]),
+      ? [some, chosen.slice(0, 12).flatMap((one, k) => [k ? ", " : "", h("strong", null, name(one.name))]),
          chosen.length > 12 ? ` and ${chosen.length - 12} more` : ""]
-      : ["Put in no category"]).flat(2));
+      : [none]).flat(2));
     const visible = all ? classes : classes.slice(0, Math.max(FIRST, Math.min(chosen.length, 40)));
     const now = classes.find((one) => one.name === selected) ?? classes[0];
     list.replaceChildren(...visible.map((one) => row(one, one === now)));
     more.hidden = classes.length <= FIRST;
     more.textContent = all ? "Show fewer" : `Show all ${whole(classes.length)}`;
     if (now) explain(now);
+  }
+
+  function said(kind) {
+    if (kind === "coverage") return exclusive ? ["One of ", "No class is like enough to its own"] : ["Among ", "In no category"];
+    return kind === "precision" ? ["Sure of ", "Sure of none"] : ["Put in ", "Put in no category"];
   }
 
   function row(one, pressed) {

@@ -6,15 +6,16 @@ const one = categorySection(data, table);
 const open = (category) => one.open(category, true);
 
 function box() {
-  const { live } = data;
+  const { live, promises } = data;
+  const promising = { promises, exclusive: data.model.exclusive };
   if (live?.refusal) return section("try", "Try a text", h("p", { class: "note" }, `Not in this page: ${live.refusal}.`));
   if (live?.remote) {
     const { model, models } = live.remote;
     const told = "Classified as you type, by the server this page came from. Select a category to see the words that spoke for and against it.";
-    return tryBox(remoteModel(model), { note: told, others: models.filter((other) => other !== model), make: remoteModel });
+    return tryBox(remoteModel(model), { ...promising, note: told, others: models.filter((other) => other !== model), make: remoteModel });
   }
   const note = "Classified as you type, in this page: nothing leaves it. Select a category to see the words that spoke for and against it.";
-  return tryBox(localModel(data, table, snowball), { example: data.example, note });
+  return tryBox(localModel(data, table, snowball), { ...promising, example: data.example, note });
 }
 
 document.getElementById("head").append(...headOf(data).filter(Boolean));

@@ -242,9 +242,9 @@ function localModel(data, table, snowball) {
     return last;
   }
 
-  async function classify(given) {
+  async function classify(given, promise = { kind: null }) {
     const { scores, proba } = scored(given);
-    return classesOf(data.model, table.thresholds, scores, proba);
+    return promised(classesOf(data.model, table.thresholds, scores, proba), promise, data.promises, data.model.exclusive);
   }
 
   async function explain(given, one) {

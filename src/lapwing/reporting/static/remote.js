@@ -20,11 +20,12 @@ function remoteModel(model) {
     }
   }
 
-  async function classify(text) {
+  async function classify(text, promise = { kind: null }) {
     abort.abort();
     abort = new AbortController();
+    const wanted = promise.kind ? { [promise.kind]: promise.rate } : {};
     rows ??= new Set((await ask("GET", `v1/models/${encodeURIComponent(model)}/categories`)).categories.map((one) => one.name));
-    const { results: [found] } = await ask("POST", "v1/classify", { model, text }, abort.signal);
+    const { results: [found] } = await ask("POST", "v1/classify", { model, text, ...wanted }, abort.signal);
     const chosen = new Set(found.predicted);
     // Of two exclusive classes one has the weights; for the other they speak the other way round.
     return Object.entries(found.probabilities).map(([label, value]) => ({
