@@ -114,7 +114,7 @@ def test_models_categories_health_and_description(server: Server) -> None:
     models = server.client.get("/v1/models").json()["models"]
     assert [one["name"] for one in models] == ["sets", "three", "two", "vectors", "ngrams", "promising"]
     assert [one["promises"] for one in models] == [False] * 5 + [True]
-    assert [one["reads"] for one in models] == ["texts", "texts", "texts", "vectors", "texts"]
+    assert [one["reads"] for one in models] == ["texts", "texts", "texts", "vectors", "texts", "texts"]
     categories = server.client.get("/v1/models/two/categories").json()["categories"]
     assert [one["name"] for one in categories] == ["yes"]
     assert server.client.get("/health").json()["status"] == "ok"
