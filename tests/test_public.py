@@ -31,6 +31,7 @@ PUBLIC = {
         "load",
         "plots",
         "priors",
+        "report",
         "train",
     ],
     "lapwing.priors": [

@@ -29,6 +29,7 @@ __all__ = [
     "load",
     "plots",
     "priors",
+    "report",
     "train",
 ]
 
@@ -41,6 +42,7 @@ _HOMES = {
     "Utility": "lapwing.selection",
     "certify": "lapwing.stats",
     "load": "lapwing.formats",
+    "report": "lapwing.reporting",
     "train": "lapwing.training",
 }
 
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
         TextClassifier,
     )
     from lapwing.formats import load
+    from lapwing.reporting import report
     from lapwing.selection import Utility
     from lapwing.stats import certify
     from lapwing.training import train

@@ -13,6 +13,8 @@ ConvergenceWarning (UserWarning)      a fit stopped before its tolerance
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 
 class LapwingError(Exception):
     """Base of every error raised on purpose."""
@@ -50,3 +52,9 @@ class MissingExtraError(LapwingError, ImportError):
 
 class ConvergenceWarning(UserWarning):
     """A fit stopped before its tolerance was reached."""
+
+
+def some(labels: Sequence[Hashable], limit: int = 8) -> str:
+    """The first few, and how many more."""
+    shown = ", ".join(str(label) for label in labels[:limit])
+    return shown if len(labels) <= limit else f"{shown} and {len(labels) - limit} more"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lapwing.errors import InputError, MissingExtraError
-from lapwing.evaluate.assessment import assess_category, membership
+from lapwing.evaluate.assessment import assess_category
 from lapwing.evaluate.calibration import EDGES, calibration
 from lapwing.evaluate.measures import Evaluation
 from lapwing.model import Explanation, LinearModel
@@ -147,8 +147,7 @@ def coefficient_path(
     linear = _linear(model)
     row = _row(linear, category)
     sets = [tuple(one) if isinstance(one, list | tuple | set) else (one,) for one in labels]
-    inside = membership(sets, linear.categories)[:, row]
-    path = fit_path(linear, row, linear.vectors(documents), inside)
+    path = fit_path(linear, row, linear.vectors(documents), sets)
     ax = _axes(ax)
     ax.axhline(0.0, color=PALE, linewidth=0.8)
     ax.axvline(path["chosen"], color=PALE, linestyle=":")

@@ -275,5 +275,24 @@ def test_errors(tmp_path: Path, small: Path) -> None:
     assert "expected a model file" in complaint(small / "news.jsonl", "-o", out)
     assert "give DATA" in complaint(small / "cv.lapwing", small / "ridge.lapwing", "-o", out)
     assert "must not be a file that is read" in complaint(small / "cv.lapwing", "-o", small / "cv.lapwing")
-    assert "--category" in complaint(small / "cv.lapwing", small / "news.jsonl", "-o", out, "--path", "none such")
+    assert "--path must name categories" in complaint(
+        small / "cv.lapwing", small / "news.jsonl", "-o", out, "--path", "none such"
+    )
     assert not out.exists()
+
+
+def test_the_same_from_python(small: Path, tmp_path: Path) -> None:
+    """`lapwing.report` gives the command's page to the byte; a classifier or a loaded model does as well as a file."""
+    data = lapwing.corpus.read(small / "news.jsonl")
+    report(small / "cv.lapwing", small / "ridge.lapwing", small / "news.jsonl", "-o", tmp_path / "command.html")
+    told = lapwing.report(small / "cv.lapwing", data, tmp_path / "python.html", rivals=[small / "ridge.lapwing"])
+    assert (tmp_path / "python.html").read_bytes() == (tmp_path / "command.html").read_bytes() == told.html.encode()
+    assert told.evaluated
+    assert told.refusal is None
+    classifier = lapwing.TextClassifier(variance=1.0).fit(data.documents, [row[0] for row in data.labels])
+    for one in (classifier, classifier.model_):
+        assert "<html" in lapwing.report(one).html
+    with pytest.raises(lapwing.errors.InputError, match="expected a model, a model file or a fitted classifier"):
+        lapwing.report(b"news")
+    with pytest.raises(lapwing.errors.InputError, match="compared on documents"):
+        lapwing.report(classifier, rivals=[classifier])

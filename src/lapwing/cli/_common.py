@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import click
 
 from lapwing.cli._flags import in_flags
-from lapwing.cli._output import some
-from lapwing.errors import ConvergenceWarning, InputError
+from lapwing.errors import ConvergenceWarning, InputError, some
 
 if TYPE_CHECKING:
     from lapwing.cli._progress import Progress

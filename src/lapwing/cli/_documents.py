@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 import click
 import scipy.sparse as sp
 
-from lapwing.cli._output import some
-from lapwing.corpus import Corpus, Document, stream
+from lapwing.corpus import Document, stream
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest
 from lapwing.errors import CorpusError, InputError
+from lapwing.evaluate.documents import check_kind, warn_if_strange
 from lapwing.model import Columns, LinearModel
 
 BLOCK = 2048
@@ -96,55 +96,7 @@ def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: 
         content: Any = [d.content for d in block]
         if columns is not None:
             if first:
-                _warn_if_strange(chain.from_iterable(ids for ids, _ in content), columns, model)
+                warn_if_strange(chain.from_iterable(ids for ids, _ in content), columns, model)
             content = columns.of_rows(content)
         first = False
         yield Block([d.id for d in block], content, [d.labels for d in block])
-
-
-def check_kind(kind: str, model: LinearModel) -> None:
-    trained_on = "vectors" if model.weighting is None else "texts"
-    given = "vectors" if kind == "vectors" else "texts"
-    if given != trained_on:
-        how = "give svmlight vectors (--format svmlight)" if trained_on == "vectors" else "give the texts themselves"
-        raise InputError(f"the model was trained on {trained_on}, and the data are {given}; {how}")
-
-
-def check_labels(corpus: Corpus, model: LinearModel) -> None:
-    """Without a label that the model knows there is nothing to compare."""
-    found = corpus.categories()
-    if not found:
-        raise InputError(f"{corpus.name}: expected labelled documents, found no label; `lapwing classify` needs none")
-    if not set(found) & set(model.classes):
-        raise InputError(
-            f"{corpus.name}: expected labels of the model ({some(model.classes)}), found {some(found)}; "
-            "evaluate with data it was made for, or check --label-column and --label-separator"
-        )
-
-
-def _warn_if_strange(names: Iterable[Any], columns: Columns, model: LinearModel) -> None:
-    """Features that the model does not have are left out; where it has none of them, say so."""
-    if not columns.knows_any(names):
-        few = ", ".join(model.feature_names[:3])
-        log.warning(
-            "no feature of the first documents is one of the model's (%s, …): nothing speaks for any of them",
-            few,
-        )
-
-
-def in_columns(corpus: Corpus, model: LinearModel) -> Any:
-    """The documents of a corpus as the model takes them: texts, or vectors in its columns."""
-    check_kind(corpus.kind, model)
-    if corpus.kind != "vectors":
-        return corpus.documents
-    columns, names = Columns(model.feature_names), corpus.feature_names or ()
-    _warn_if_strange(names, columns, model)
-    return columns.of_matrix(corpus.documents, names)
-
-
-def blocks_of(corpus: Corpus, model: LinearModel) -> Iterator[tuple[Any, list[tuple[str, ...]]]]:
-    """(documents, labels) of a corpus that has been read, in blocks."""
-    documents = in_columns(corpus, model)
-    for start in range(0, len(corpus), BLOCK):
-        rows = slice(start, start + BLOCK)
-        yield documents[rows], list(corpus.labels[rows])

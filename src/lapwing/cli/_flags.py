@@ -13,6 +13,7 @@ ALIASES = {
     "random_state": "seed",
     "tol": "eps",
     "select_features": "features",
+    "follow": "paths",
 }
 NO_WORDS = ("tol",)  # parameters without an underscore that are no words of the language either
 

@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,12 +85,6 @@ def fitting(columns: dict[str, list[str]], spare: Sequence[str]) -> dict[str, li
             break
         del kept[name]
     return kept
-
-
-def some(labels: Sequence[Hashable], limit: int = 8) -> str:
-    """The first few, and how many more."""
-    shown = ", ".join(str(label) for label in labels[:limit])
-    return shown if len(labels) <= limit else f"{shown} and {len(labels) - limit} more"
 
 
 def percent(value: float) -> str:

@@ -22,10 +22,10 @@ def command(output: str, as_json: bool) -> None:
 
     Nothing is downloaded: the corpus is on every machine that has Python.
     """
-    from lapwing.cli._documents import blocks_of
     from lapwing.cli.evaluate import print_evaluation
     from lapwing.corpus import stdlib_docstrings
     from lapwing.evaluate import evaluate
+    from lapwing.evaluate.documents import blocks_of
     from lapwing.formats import save
 
     check_output(output)

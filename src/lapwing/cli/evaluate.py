@@ -15,8 +15,9 @@ from lapwing.cli._common import (
     reading_options,
     split_part,
 )
-from lapwing.cli._output import fitting, json_option, percent, print_json, show, some, table
+from lapwing.cli._output import fitting, json_option, percent, print_json, show, table
 from lapwing.cli._progress import progress_bar
+from lapwing.errors import some
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,8 +42,8 @@ def command(
 
     Averages run over the categories that occur in the data evaluated.
     """
-    from lapwing.cli._documents import blocks_of, check_kind, check_labels
     from lapwing.evaluate import assess, evaluate, store_assessment
+    from lapwing.evaluate.documents import blocks_of, check_kind, check_labels
     from lapwing.formats import load
 
     loaded = load(model)

@@ -1,51 +1,71 @@
-"""How a category's weights grow as its prior weakens."""
+"""How a category's weights grow as its prior weakens, all else being as the model was trained."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.engine import interruptible
+from lapwing.corpus import Corpus
 from lapwing.errors import InputError
+from lapwing.evaluate import membership
 from lapwing.model import LinearModel
+from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import as_prior
+
+if TYPE_CHECKING:
+    from lapwing.training import TrainSettings
 
 FEATURES = 8
 STRONGER, WEAKER = -2.5, 1.0  # powers of ten around the variance in use
 POINTS = 29
 
+Labels = Sequence[tuple[Hashable, ...]]
 
-@interruptible
-def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside: np.ndarray) -> dict[str, Any]:
-    """Weights of the category's heaviest features for variances around its own, each fit starting from the last.
 
-    matrix  (n, d) training documents in the model's columns;  inside  (n,) which of them are in the category
-    """
-    from lapwing.solvers import newton
-    from lapwing.solvers.problem import Problem
-
+def no_path(model: LinearModel) -> str | None:
+    """Why a model has no coefficient paths; None where it has."""
     if model.link == "softmax":
-        raise InputError("a path is of one category by itself, and this model fits all classes together")
+        return "a path is of one category by itself, and this model fits all classes together"
     if model.weighting is not None and model.weighting.settings.ngrams:
-        raise InputError("a weaker prior would let in n-grams that the model does not have; they have no path")
+        return "a weaker prior would let in n-grams that the model does not have; they have no path"
+    if model.provenance.get("prior") == "jeffreys":
+        return "Jeffreys' prior has no variance to follow, and so no path"
+    return None
+
+
+def coefficient_path(
+    model: LinearModel, row: int, matrix: sp.csr_matrix, labels: Labels, weights: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Weights of the category's heaviest features for variances around its own, fitted as the model was.
+
+    matrix   (n, d) training documents in the model's columns
+    labels   of each of them, all classes: class weights depend on them;  weights  (n,) of the documents
+    """
+    from lapwing.training import train
+
+    if (reason := no_path(model)) is not None:
+        raise InputError(reason)
+    inside, chosen = membership(labels, model.categories)[:, row], float(model.fits.variance[row])
     if not inside.any():
         raise InputError(f"no document of the data is in {model.categories[row]!r}; there is no path to fit")
-    name = model.provenance.get("prior", "laplace")
-    prior, chosen = as_prior(name), float(model.fits.variance[row])
     variances = chosen * np.logspace(STRONGER, WEAKER, POINTS)
-    y, weights = np.where(inside, 1.0, -1.0), np.ones(len(inside))
-    problem = Problem(matrix)
-    d = len(problem.group)
-    found, beta = [], np.zeros(d + 1)
-    for variance in variances.tolist():
-        compiled = prior.compile(variance, d)
-        beta = newton.fit(
-            problem, y, weights, compiled, variance=variance, tol=1e-4, max_iter=500, start=beta, link=model.link
-        ).weights
-        found.append(beta[:-1])
-    coefficients = np.array(found)
+    settings = settings_of(model)
+    # One category per variance, all with the same documents, so that everything else happens as in any training.
+    points = tuple(range(POINTS))
+    corpus = Corpus(
+        name="path", kind="vectors", documents=matrix, labels=[points if yes else () for yes in inside],  # type: ignore[misc]
+        ids=[str(i) for i in range(len(inside))], exclusive=False, split=[],
+        weights=_document_weights(model, row, labels, weights, settings), feature_names=list(model.feature_names),
+    )  # fmt: skip
+    alone = replace(
+        settings, prior=_prior_of(model, row, settings), variance=variances.tolist(), class_weight=None,
+        threshold="default", max_features=None,
+    )  # fmt: skip
+    coefficients = train(corpus, alone, classes=points).weights.toarray()
     nearest = int(np.argmin(np.abs(np.log(variances / chosen))))
     heaviest = np.argsort(-np.abs(coefficients[nearest]), kind="stable")[:FEATURES]
     heaviest = heaviest[coefficients[:, heaviest].any(axis=0)]
@@ -56,8 +76,45 @@ def coefficient_path(model: LinearModel, row: int, matrix: sp.csr_matrix, inside
         "features": [str(model.feature_names[j]) for j in heaviest],
         "coefficients": [[float(f"{w:.5g}") for w in line] for line in coefficients[:, heaviest]],
         "chosen": chosen,
-        "prior": name,
+        "prior": as_prior(settings.prior).shape.name,
     }
+
+
+def settings_of(model: LinearModel) -> TrainSettings:
+    """What the model was trained with, as far as it says."""
+    from lapwing.training import TrainSettings
+
+    known = model.provenance
+    if known.get("prior_rows") or known.get("class_weight") == "given":
+        raise InputError("the model does not say which priors or class weights it was given; its path cannot be fitted")
+    intercept = known.get("intercept_variance")
+    return TrainSettings(
+        prior=known.get("prior", "laplace"), link=model.link, class_weight=known.get("class_weight"),
+        intercept_variance=None if intercept is None else float(intercept), tol=known.get("tol", 1e-4),
+    )  # fmt: skip
+
+
+def _prior_of(model: LinearModel, row: int, settings: TrainSettings) -> Any:
+    """The prior of one category, as that of all; its features are the model's columns."""
+    prior = as_prior(settings.prior)
+    if not isinstance(prior, PriorTable):
+        return prior
+    shared = len(model.categories) < len(model.classes)  # two exclusive classes
+    table = prior.in_terms(None if model.weighting is None else model.weighting.settings)
+    return table.of_category(model.categories[row], model.classes[0] if shared else None)
+
+
+def _document_weights(
+    model: LinearModel, row: int, labels: Labels, weights: np.ndarray | None, settings: TrainSettings
+) -> np.ndarray:
+    """Weights of the documents in the problem of one category, class weights among them."""
+    from lapwing.training.targets import check_weights, class_weights, targets
+
+    weights = check_weights(weights, len(labels))
+    known = [tuple(label for label in one if label in model.classes) for one in labels]
+    given = targets(known, model.exclusive, model.classes)
+    column = given.fitted[row]
+    return np.asarray(weights * class_weights(given, weights, settings.class_weight)(column, given.signs(column)))
 
 
 def category_to_follow(model: LinearModel) -> int:

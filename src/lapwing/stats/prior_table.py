@@ -271,6 +271,10 @@ class PriorTable(Prior):
 
         `opposite` is the other of two exclusive classes: what is said of it holds with the sign turned.
         """
+        return _Bound(self.base, columns, {r.feature: r for r in self.of_category(category, opposite).rows})
+
+    def of_category(self, category: Hashable, opposite: Hashable | None = None) -> PriorTable:
+        """What the table says of one category, as if it said it of all."""
         general: dict[str, Row] = {}
         own: dict[str, Row] = {}
         for r in self.rows:
@@ -280,7 +284,7 @@ class PriorTable(Prior):
                 _put(own, r)
             elif opposite is not None and str(r.category) == str(opposite):
                 _put(own, r.mirrored)
-        return _Bound(self.base, columns, {**general, **own})
+        return replace(self, rows=tuple(replace(r, category=None) for r in {**general, **own}.values()))
 
     def compile(self, variance: float, n_features: int, intercept_variance: float | None = None) -> PriorArrays:
         raise PriorError("a table of priors needs the names of the features; bind it to columns first")

@@ -1,0 +1,149 @@
+"""`lapwing.report`: from a model, and labelled documents where there are any, to one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError, some
+from lapwing.evaluate import assess, stored_assessment
+from lapwing.evaluate.documents import check_kind, check_labels, in_columns
+from lapwing.formats import load
+from lapwing.formats.files import output_target, write_beside
+from lapwing.model import LinearModel
+from lapwing.reporting.contents import Contents, Rival, read_documents
+from lapwing.reporting.live import refusal
+from lapwing.reporting.page import page
+from lapwing.reporting.path import category_to_follow, coefficient_path, no_path
+
+Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The page, as HTML that needs nothing beside it, and what it shows.
+
+    refusal   why it has no box to try texts in; None where it has one
+    """
+
+    html: str
+    contents: Contents
+
+    @property
+    def refusal(self) -> str | None:
+        return refusal(self.contents.model)
+
+    @property
+    def evaluated(self) -> bool:
+        return self.contents.assessment is not None
+
+
+def report(
+    model: Any,
+    corpus: Corpus | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    rivals: Sequence[Any] = (),
+    split: str | None = None,
+    follow: Sequence[Hashable] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """A report about a model: one HTML page that opens offline, with a box to try texts in.
+
+    model    what `lapwing.load` gives, a model file, or a fitted classifier. With a file and without documents the
+             page shows what `lapwing evaluate --store` kept beside it
+    corpus   labelled documents, as `lapwing.corpus.read` gives them: the page shows how good the model is on those of
+             `split` (the test part by default, all where there are no parts), its worst mistakes, and labels that
+             look wrong
+    path     the file to write
+    rivals   other models, compared with this one on the same documents
+    follow   categories whose coefficient path is fitted anew on the training part, or on all documents where there are
+             no parts; None: one of them where there is a training part; (): none
+    """
+    name, linear = _named(model)
+    others = [_named(rival) for rival in rivals]
+    if path is not None:
+        output_target(path, "path")  # before the work, not after
+    if corpus is not None:
+        contents = _on_documents(name, linear, others, corpus, split, follow, progress)
+    elif others:
+        raise InputError("models are compared on documents; give some")
+    else:
+        stored = stored_assessment(model, linear) if isinstance(model, str | os.PathLike) else None
+        contents = Contents(name, linear, stored)
+    html = page(contents.to_dict())
+    if path is not None:
+        write_beside(Path(path), html.encode())
+    return Report(html, contents)
+
+
+def _title(path: str | os.PathLike[str]) -> str:
+    return Path(path).name.removesuffix(".lapwing")
+
+
+def _named(model: Any) -> tuple[str, LinearModel]:
+    if isinstance(model, str | os.PathLike):
+        return _title(model), load(model)
+    linear = model if isinstance(model, LinearModel) else getattr(model, "model_", None)
+    if not isinstance(linear, LinearModel):
+        raise InputError(f"expected a model, a model file or a fitted classifier, got {type(model).__name__}")
+    return str(linear.provenance.get("corpus", "model")), linear
+
+
+def _on_documents(
+    name: str,
+    model: LinearModel,
+    others: Sequence[tuple[str, LinearModel]],
+    corpus: Corpus,
+    split: str | None,
+    follow: Sequence[Hashable] | None,
+    progress: Progress | None,
+) -> Contents:
+    part = corpus.part(split or ("test" if corpus.has_splits else "all"))
+    for one in (model, *(other for _, other in others)):
+        check_kind(part.kind, one)
+    check_labels(part, model)
+    compared = []
+    for title, other in others:
+        documents = in_columns(part, other)
+        compared.append(Rival(title, other, assess(other, [(documents, part.labels)], corpus.name)[1]))
+        _tell(progress, "evaluating models", len(others) + 1)
+    matrix = model.vectors(in_columns(part, model))
+    assessment = assess(model, [(matrix, part.labels)], corpus.name)[1]
+    _tell(progress, "evaluating models", len(others) + 1)
+    shown = read_documents(model, part.documents, matrix, part.ids, part.labels)
+    return Contents(name, model, assessment, shown, _paths(model, corpus, follow, progress), compared)
+
+
+def _paths(
+    model: LinearModel, corpus: Corpus, follow: Sequence[Hashable] | None, progress: Progress | None
+) -> dict[int, dict[str, Any]]:
+    if follow is None:
+        rows = [category_to_follow(model)] if "train" in corpus.split and no_path(model) is None else []
+    else:
+        rows = [_row(model, name) for name in follow]
+    if not rows:
+        return {}
+    part = corpus.part("train") if corpus.has_splits else corpus
+    matrix = model.vectors(in_columns(part, model))
+    paths = {}
+    for row in rows:
+        paths[row] = coefficient_path(model, row, matrix, part.labels, part.weights)
+        _tell(progress, "fitting paths", len(rows))
+    return paths
+
+
+def _row(model: LinearModel, name: Hashable) -> int:
+    for row, label in enumerate(model.categories):
+        if str(label) == str(name):
+            return row
+    raise InputError(f"follow must name categories of the model, got {name!r}; it has {some(model.categories)}")
+
+
+def _tell(progress: Progress | None, stage: str, total: int) -> None:
+    if progress is not None:
+        progress(stage, 1, total)

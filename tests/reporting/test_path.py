@@ -1,0 +1,70 @@
+"""The coefficient path: at the model's own variance it is the model, whatever that was trained with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cli import build
+
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError
+from lapwing.reporting.path import POINTS, category_to_follow, coefficient_path
+from lapwing.training import TrainSettings, train
+
+TIGHT: dict[str, Any] = {"tol": 1e-10, "max_iter": 2000}
+
+
+def corpus(exclusive: bool) -> Corpus:
+    documents = build.documents()
+    return Corpus(
+        name="news", kind="text", documents=[one.text for one in documents],
+        labels=[(one.label,) for one in documents], ids=[str(i) for i in range(len(documents))], exclusive=exclusive,
+        split=[], weights=np.linspace(0.5, 1.5, len(documents)),
+    )  # fmt: skip
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "lasso": {},
+    "ridge": {"prior": "gaussian"},
+    "probit": {"link": "probit"},
+    "balanced": {"class_weight": "balanced"},
+    "free constant": {"intercept_variance": np.inf},
+}
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_the_path_goes_through_the_model(case: str, exclusive: bool) -> None:
+    data = corpus(exclusive)
+    model = train(data, TrainSettings(**(TIGHT | {"variance": 3.0} | CASES[case])))
+    row = category_to_follow(model)
+    path = coefficient_path(model, row, model.vectors(data.documents), data.labels, data.weights)
+    assert len(path["variances"]) == len(path["coefficients"]) == POINTS
+    here = path["variances"].index(path["chosen"])
+    weights = dict(model.top_features(row))
+    assert path["features"]
+    for feature, weight in zip(path["features"], path["coefficients"][here], strict=True):
+        assert weight == pytest.approx(weights.get(feature, 0.0), rel=1e-3, abs=1e-5)
+
+
+def test_a_weaker_prior_keeps_more_and_a_strong_one_nothing() -> None:
+    data = corpus(False)
+    model = train(data, TrainSettings(variance=1.0))
+    path = coefficient_path(model, 0, model.vectors(data.documents), data.labels)
+    kept = np.count_nonzero(path["coefficients"], axis=1)
+    assert kept[0] == 0
+    assert kept[-1] >= kept[POINTS // 2] > 0
+
+
+def test_what_has_no_path_is_refused() -> None:
+    data = corpus(True)
+    joint = train(data, TrainSettings(multi_class="multinomial", variance=1.0))
+    jeffreys = train(data, TrainSettings(prior="jeffreys"))
+    for model, message in ((joint, "all classes together"), (jeffreys, "no variance to follow")):
+        with pytest.raises(InputError, match=message):
+            coefficient_path(model, 0, model.vectors(data.documents), data.labels)
+    model = train(data, TrainSettings(variance=1.0))
+    with pytest.raises(InputError, match="no document of the data"):
+        coefficient_path(model, 0, model.vectors(data.documents), [("other",)] * len(data))
