@@ -60,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from lapwing.errors import InputError, LapwingError, MissingExtraError
 
     given, debug = _debug_first(sys.argv[1:] if arguments is None else list(arguments))
+    _open_output()
     _tolerant_output()
     try:
         code = cli.main(given or ["--help"], prog_name="lapwing", standalone_mode=False)
@@ -82,6 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             2 if isinstance(error, InputError | MissingExtraError) else 1,
             debug,
         )
+    except MemoryError as error:
+        _fail(_out_of_memory(error), 1, debug)
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}; run it with --debug for the traceback", 1, debug)
 
@@ -91,7 +94,7 @@ def _interrupted() -> None:
     import os
     import threading
 
-    click.echo("lapwing: interrupted; files written before are as they were", err=True)
+    _say("interrupted; files written before are as they were")
     if threading.active_count() > 1:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
@@ -105,6 +108,31 @@ def _debug_first(arguments: list[str]) -> tuple[list[str], bool]:
     rest = [word for word in arguments[:end] if word != "--debug"]
     debug = len(rest) < end
     return (["--debug"] if debug else []) + rest + arguments[end:], debug
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    """What was being done, how much was asked for, what to try."""
+    from lapwing.cli._progress import Progress
+
+    doing = f" while {Progress.doing}" if Progress.doing else ""
+    asked = f": {str(error)[:1].lower()}{str(error)[1:]}" if str(error) else ""
+    return f"not enough memory{doing}{asked}; try fewer documents or categories, or fewer words (--min-df 2)"
+
+
+def _open_output() -> None:
+    """Closed standard streams lead to nowhere; else the next file that is opened takes their place, and the output."""
+    import os
+
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        _say("standard output is closed, and what would be printed there is lost")
 
 
 def _tolerant_output() -> None:
@@ -133,5 +161,16 @@ def _sentence(error: click.ClickException) -> str:
 def _fail(message: str, code: int, debug: bool = False) -> None:
     if debug:
         traceback.print_exc()
-    click.echo(f"lapwing: {' '.join(message.split())}", err=True)
+    _say(" ".join(message.split()))
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):  # what could not be written would be tried again at exit
+        _hush()
     sys.exit(code)
+
+
+def _say(message: str) -> None:
+    from lapwing.cli._output import echo
+
+    with contextlib.suppress(OSError, ValueError):  # nobody is there to hear it
+        echo(f"lapwing: {message}", err=True)

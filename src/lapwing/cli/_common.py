@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import click
 
 from lapwing.cli._flags import in_flags
+from lapwing.cli._output import echo
 from lapwing.errors import ConvergenceWarning, InputError, some
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class _ToStderr(logging.Handler):
     """Looks stderr up for every line: while a progress bar is shown it is another one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(self.format(record), err=True)
+        echo(self.format(record), err=True)
 
 
 def set_up_logging(debug: bool) -> None:
@@ -47,7 +48,7 @@ def set_up_logging(debug: bool) -> None:
         name = "" if issubclass(category, ConvergenceWarning) else f"{category.__name__}: "
         context = click.get_current_context(silent=True)
         said = str(message) if context is None else in_flags(str(message), context.command)
-        click.echo(f"lapwing: {name}{said}", err=True)
+        echo(f"lapwing: {name}{said}", err=True)
 
     warnings.showwarning = show
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
-import click
 import scipy.sparse as sp
 
+from lapwing.cli._output import echo
 from lapwing.corpus import Document, stream
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest
@@ -35,7 +35,7 @@ def standard_input(expected: str) -> IO[bytes]:
     if sys.stdin is None or sys.stdin.closed:
         raise InputError(f"expected {expected} on standard input, which is closed; give a file or pipe text in")
     if sys.stdin.isatty():
-        click.echo(f"reading {expected} from the terminal; end with Ctrl-D", err=True)
+        echo(f"reading {expected} from the terminal; end with Ctrl-D", err=True)
     return sys.stdin.buffer
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,11 +24,32 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 def as_json_line(value: Any) -> str:
     """Letters as they are where the output can show them, else escaped."""
     readable = (getattr(sys.stdout, "encoding", None) or "").lower().replace("_", "-").startswith("utf")
-    return json.dumps(_finite(value), ensure_ascii=not readable)
+    line = json.dumps(_finite(value), ensure_ascii=not readable)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line)  # they stand in strings only
+
+
+# What a terminal obeys instead of showing it: control characters but for tab and line end, marks that turn the
+# direction of writing, and line ends that are none to most programs.
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """What a terminal would obey, as one character that it shows: ␛ for an escape, U+FFFD where there is none."""
+    return _UNSEEN.sub(_picture, text)
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a line; whatever comes from labels, names and texts is shown, not obeyed."""
+    click.echo(visible(text), err=err, nl=nl)
 
 
 def print_json(value: Any) -> None:
-    click.echo(as_json_line(value))
+    echo(as_json_line(value))
 
 
 def _finite(value: Any) -> Any:
@@ -58,12 +80,28 @@ def show(*parts: RenderableType) -> None:
 
     plain = {"highlight": False, "markup": False, "emoji": False}
     if sys.stdout.isatty():
-        Console(**plain).print(*parts, sep="\n")  # type: ignore[arg-type]
+        console = Console(**plain)  # type: ignore[arg-type]
+        for part in parts:
+            console.print(_Visible(part))
         return
     buffer = io.StringIO()
     console = Console(file=buffer, width=NO_LIMIT, color_system=None, force_terminal=False, **plain)  # type: ignore[arg-type]
-    console.print(*parts, sep="\n")
-    click.echo("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
+    for part in parts:
+        console.print(_Visible(part))
+    echo("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
+
+
+class _Visible:
+    """Something that rich prints, its characters made visible before the colours are put around them."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self.part = part
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for segment in console.render(self.part, options):
+            yield Segment(visible(segment.text), segment.style, segment.control)
 
 
 def table(*columns: str, left: Sequence[int] = (0,)) -> Table:

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
-import click
+from lapwing.cli._output import echo
 
 SILENCE = 30.0  # seconds without a word where there is no bar
 
@@ -19,6 +19,8 @@ class Progress:
 
     Stages follow one another: when the next begins, the last is done.
     """
+
+    doing: ClassVar[str] = ""  # the stage that a command is at, for whoever must say where it stopped
 
     def __init__(self, quiet: bool = False) -> None:
         self.bars: Any = None
@@ -33,6 +35,7 @@ class Progress:
         """Start a stage; without a total the bar only shows that something goes on."""
         self.end()
         self.stage, self.total, self.done = stage, total or 0, 0
+        Progress.doing = stage
         self.began = self.said = time.perf_counter()
         if self.bars is not None:
             self.task = self.bars.add_task(stage, total=total)
@@ -51,7 +54,7 @@ class Progress:
         spent = self.said - self.began
         left = spent / self.done * (self.total - self.done) if self.done else math.inf
         rest = f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left"
-        click.echo(f"{self.stage}: {self.done} of {self.total}" + (f", {rest}" if self.done else ""), err=True)
+        echo(f"{self.stage}: {self.done} of {self.total}" + (f", {rest}" if self.done else ""), err=True)
 
     def end(self, total: int | None = None) -> None:
         """The current stage, if any, is done."""
@@ -61,7 +64,7 @@ class Progress:
         if self.bars is not None:
             self.bars.update(self.task, total=total, completed=total)
         elif not self.quiet:
-            click.echo(f"{self.stage}: {total}, {time.perf_counter() - self.began:.1f} s", err=True)
+            echo(f"{self.stage}: {total}, {time.perf_counter() - self.began:.1f} s", err=True)
         self.stage = None
 
 
@@ -88,4 +91,4 @@ def announce_compiling() -> None:
     """Say so when the first kernel turns out not to be in the cache: the first training takes some seconds longer."""
     from lapwing.kernels._jit import when_compiling
 
-    when_compiling(lambda: click.echo("first training of this kind here: compiling kernels, once", err=True))
+    when_compiling(lambda: echo("first training of this kind here: compiling kernels, once", err=True))

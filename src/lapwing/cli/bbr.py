@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapwing.cli._common import ExistingPath, check_output
+from lapwing.cli._output import echo
 from lapwing.cli._progress import announce_compiling
 from lapwing.errors import InputError, SettingsError
 
@@ -129,7 +130,7 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     write_bbr_model(model, modelfile)
     _results(model, scores, options["resultfile"], None)
     if options["log"]:
-        click.echo(f"{len(model.weights)} of {len(model.features)} features kept; threshold {model.threshold:.6g}")
+        echo(f"{len(model.weights)} of {len(model.features)} features kept; threshold {model.threshold:.6g}")
         _evaluation(corpus, model.decide(scores))
 
 
@@ -283,7 +284,7 @@ def _classify_bmr(corpus: Corpus, model: BmrModel, resultfile: str | None, log: 
         _write(resultfile, (f"{label} {' '.join(f'{p:.12g}' for p in row)} {best}" for label, row, best in rows))
     if resultfile is None or log:
         wrong = sum(label != best for label, best in zip(labels, chosen, strict=True))
-        click.echo(f"{len(labels)} documents, {wrong} errors ({100 * wrong / len(labels):.4g}%)")
+        echo(f"{len(labels)} documents, {wrong} errors ({100 * wrong / len(labels):.4g}%)")
 
 
 def _results(model: BbrModel, scores: np.ndarray, resultfile: str | None, probthres: float | None) -> None:
@@ -297,7 +298,7 @@ def _write(path: str, lines: Any) -> None:
 
     content = "".join(f"{line}\n" for line in lines)
     if path in STDIN:
-        click.echo(content, nl=False)
+        echo(content, nl=False)
     else:
         write_beside(Path(path), content.encode())
 
@@ -311,4 +312,4 @@ def _evaluation(corpus: Corpus, chosen: np.ndarray) -> None:
     fn, tn = int(np.sum(truth & ~chosen)), int(np.sum(~truth & ~chosen))
     parts = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "F1": (2 * tp, 2 * tp + fp + fn)}
     rates = ", ".join(f"{name} {part / whole if whole else 1.0:.4f}" for name, (part, whole) in parts.items())
-    click.echo(f"{len(truth)} documents: TP {tp}, FP {fp}, FN {fn}, TN {tn}; {fp + fn} errors; {rates}")
+    echo(f"{len(truth)} documents: TP {tp}, FP {fp}, FN {fn}, TN {tn}; {fp + fn} errors; {rates}")

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from lapwing.cli._common import SPLITS, ExistingPath, model_argument, reading_options
-from lapwing.cli._output import as_json_line, json_option
+from lapwing.cli._output import as_json_line, echo, json_option
 from lapwing.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def command(
             if abstain:
                 chosen &= chosen.sum(axis=1, keepdims=True) == 1
         answers = lines(loaded, ids, proba, chosen, best(proba, top) if top else None)
-        click.echo("\n".join(answers))
+        echo("\n".join(answers))
 
 
 def _check_promises(coverage: float | None, precision: float | None, abstain: bool, top: int | None) -> None:
@@ -98,7 +98,7 @@ def _scored(model: LinearModel, ids: list[str], documents: Any, skip_bad: bool) 
             said = f"document {ids[0]} cannot be classified: {error}"
             if not skip_bad:
                 raise InputError(f"{said}; use --skip-bad to go on without it") from error
-            click.echo(f"lapwing: {said}; it is left out", err=True)
+            echo(f"lapwing: {said}; it is left out", err=True)
             return [], np.empty((0, 0))
     half = len(ids) // 2
     parts = [_scored(model, ids[rows], documents[rows], skip_bad) for rows in (slice(half), slice(half, None))]

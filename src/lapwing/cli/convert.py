@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lapwing.cli._common import ExistingPath, check_output, rows_named
+from lapwing.cli._output import echo
 from lapwing.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def command(
         bbr.write_bbr_model(bbr.from_linear(model, rows[0], name=modelname, numbered=numbered), output)
     if features is not None:
         _write_numbers(model, features, to)
-    click.echo(f"wrote {output}: {to} model from {kind}")
+    echo(f"wrote {output}: {to} model from {kind}")
 
 
 def _load(source: str, kind: str) -> LinearModel:

@@ -10,7 +10,7 @@ from shlex import quote
 import click
 
 from lapwing.cli._common import check_output
-from lapwing.cli._output import json_option, print_json
+from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 
 
@@ -45,14 +45,14 @@ def command(output: str, as_json: bool) -> None:
         return
     print_evaluation(result)
     macro = 100 * result.averages()["macro"]["f1"]
-    click.echo()
-    click.echo(f"macro F1 {macro:.1f} on {len(test)} docstrings not seen before, after training on {len(training)}")
-    click.echo(f"model file: {output}")
-    click.echo()
-    click.echo("next, try:")
+    echo()
+    echo(f"macro F1 {macro:.1f} on {len(test)} docstrings not seen before, after training on {len(training)}")
+    echo(f"model file: {output}")
+    echo()
+    echo("next, try:")
     # After `make demo` the command is in .venv/bin only.
     program = "lapwing" if shutil.which("lapwing") or not Path(sys.argv[0]).is_file() else quote(sys.argv[0])
-    click.echo(f"  {program} inspect {quote(output)}")
-    click.echo(f"  {program} explain {quote(output)} 'Add a handler to this logger'")
-    click.echo(f"  echo 'Open a socket and wait for a connection' | {program} classify {quote(output)} --top 3")
-    click.echo(f"  {program} train YOUR-DATA -o your.lapwing")
+    echo(f"  {program} inspect {quote(output)}")
+    echo(f"  {program} explain {quote(output)} 'Add a handler to this logger'")
+    echo(f"  echo 'Open a socket and wait for a connection' | {program} classify {quote(output)} --top 3")
+    echo(f"  {program} train YOUR-DATA -o your.lapwing")

@@ -14,7 +14,7 @@ from lapwing.cli._common import (
     read_documents,
     reading_options,
 )
-from lapwing.cli._output import json_option, print_json
+from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
 
@@ -77,5 +77,5 @@ def command(
                     "live": made.refusal is None, "refusal": made.refusal, "evaluated": made.evaluated})  # fmt: skip
         return
     if made.refusal is not None:
-        click.echo(f"lapwing: the box to try texts in is left out: {made.refusal}", err=True)
-    click.echo(f"wrote {output}, {size / 1e6:.1f} MB; open it in a browser")
+        echo(f"lapwing: the box to try texts in is left out: {made.refusal}", err=True)
+    echo(f"wrote {output}, {size / 1e6:.1f} MB; open it in a browser")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapwing.cli._common import ExistingPath, read_documents, reading_options
-from lapwing.cli._output import json_option, print_json, show, table
+from lapwing.cli._output import echo, json_option, print_json, show, table
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
 
@@ -153,7 +153,7 @@ def fewlabel(
         for row in table_of(curves):
             grid.add_row(*row)
         show(f"{curves.corpus}: macro F1 over {len(curves.categories)} categories", "", grid, "")
-    click.echo(f"wrote results.json and few-labels.png in {quote(str(folder))}")
+    echo(f"wrote results.json and few-labels.png in {quote(str(folder))}")
 
 
 @command.command("aagbd11")
@@ -323,4 +323,4 @@ def _finish(made: Reproduction, folder: Path, as_json: bool) -> None:
         show(one.title, one.note, "", grid, "")
     for paragraph in made.text:
         show(paragraph, "")
-    click.echo(f"wrote {folder / 'index.html'}, results.json and {len(made.pictures)} figures in {quote(str(folder))}")
+    echo(f"wrote {folder / 'index.html'}, results.json and {len(made.pictures)} figures in {quote(str(folder))}")

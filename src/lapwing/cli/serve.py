@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from lapwing.cli._common import ExistingPath
+from lapwing.cli._output import echo
 from lapwing.errors import InputError
 
 TOKEN = "LAPWING_TOKEN"
@@ -78,9 +79,9 @@ def command(
     store = Store(list(models))
     set_up(log_level)
     where = f"[{host}]" if ":" in host else host
-    click.echo(f"serving {', '.join(store.models)} at http://{where}:{listener.getsockname()[1]}/", err=True)
+    echo(f"serving {', '.join(store.models)} at http://{where}:{listener.getsockname()[1]}/", err=True)
     if made_up:
-        click.echo(f"token, for this run only: {settings.token}", err=True)
+        echo(f"token, for this run only: {settings.token}", err=True)
     serve(store, settings, listener)
 
 

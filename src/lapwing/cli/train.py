@@ -17,7 +17,7 @@ from lapwing.cli._common import (
     reading_options,
     split_part,
 )
-from lapwing.cli._output import json_option, print_json
+from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import SettingsError
 
@@ -289,7 +289,7 @@ def _squeezed(model: LinearModel) -> dict[str, Any]:
 
 def _print(summary: dict[str, Any]) -> None:
     skipped = f", {summary['skipped']} broken records skipped" if summary["skipped"] else ""
-    click.echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
+    echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
     kept, gap = summary["features_per_category"], summary["largest_relative_gap"]
     if summary["categories"] == 1:
         size = (
@@ -310,15 +310,15 @@ def _print(summary: dict[str, Any]) -> None:
         of = f"n-grams kept, of {space['ngrams']:,} in {space['columns']:,} different sets of documents"
     else:
         of = f"of {summary['features']} features kept"
-    click.echo(f"{size} {of}; {proof}")
+    echo(f"{size} {of}; {proof}")
     if pruned := summary["selected_ridge"]:
-        click.echo(
+        echo(
             f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
             f"solutions, {pruned['objective']:.6g} after pruning"
         )
     for category, reason in summary.get("squeezed", {}).items():
-        click.echo(f"  {category}: {reason}")
-    click.echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
+        echo(f"  {category}: {reason}")
+    echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
 
 
 def _settings(options: dict[str, Any]) -> Any:
