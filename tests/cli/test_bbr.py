@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 import lapwing
 from cli.run import Command
-from lapwing.formats.bbr import EVERYTHING, read_bbr_model
+from lapwing.formats.bbr import EVERYTHING, BbrModel, read_bbr_model, to_linear, write_bbr_model
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 TRAIN, TEST = FOLDER / "train.dat", FOLDER / "test.dat"
@@ -144,8 +144,14 @@ def test_raw_measurements_and_an_intercept_of_infinite_variance(run: Command, tm
     assert (ended.code, ended.err) == (0, "")
     model = read_bbr_model(tmp_path / "m")
     assert np.isfinite(list(model.weights.values())).all()
-    chosen = model.decide(model.scores(list(map(str, range(1, 31))), sp.csr_matrix(X)))
+    chosen = to_linear(model, "m").members(to_linear(model, "m").scores(sp.csr_matrix(X)))[:, 0]
     assert np.mean(chosen == (y == 1)) > 0.95
+
+
+def test_a_model_that_normalises_documents_is_not_converted(run: Command, tmp_path: Path) -> None:
+    write_bbr_model(BbrModel((1, 2), {1: 1.0}, 0.0, cosine=True), tmp_path / "m")
+    ended = run("convert", tmp_path / "m", tmp_path / "ours.lapwing")
+    assert (ended.code, "cosineNormalize" in ended.err) == (2, True)
 
 
 WRONG = [

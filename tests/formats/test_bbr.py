@@ -15,7 +15,6 @@ from lapwing.formats import bbr
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 MODELS = sorted(path.stem for path in FOLDER.glob("*.model"))
-IDS = [str(i) for i in range(1, 61)]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -33,7 +32,8 @@ def test_through_our_own_model_and_back(name: str, tmp_path: Path) -> None:
     model = bbr.read_bbr_model(FOLDER / f"{name}.model")
     ours = bbr.to_linear(model, "reference")
     X = sp.random(50, 60, density=0.2, random_state=np.random.default_rng(3), format="csr")
-    np.testing.assert_allclose(ours.scores(X)[:, 0], model.scores(IDS, X), rtol=1e-13)
+    beta = np.array([model.weights.get(int(i), 0.0) for i in ours.feature_names])
+    np.testing.assert_allclose(ours.scores(X)[:, 0], X @ beta + model.intercept, rtol=1e-13)
     again = bbr.from_linear(ours)
     assert (again.weights, again.intercept, again.features) == (model.weights, model.intercept, model.features)
     assert f"{again.threshold:.12e}" == f"{model.threshold:.12e}"
@@ -43,11 +43,10 @@ def test_the_threshold_is_reached() -> None:
     """BBR says yes from the threshold on, ours above it: both to the same documents."""
     model = bbr.BbrModel((1,), {1: 1.0}, 0.0, threshold=0.5)
     X = sp.csr_matrix(np.array([[0.5], [np.nextafter(0.5, 0)], [1.0]]))
-    assert model.decide(model.scores(["1"], X)).tolist() == [True, False, True]
     ours = bbr.to_linear(model, "m")
     assert ours.predict(X) == ["1", "-1", "1"]
     everything = bbr.BbrModel((1,), {}, 0.0, threshold=bbr.EVERYTHING)
-    assert everything.decide(np.array([-1e300])).all()
+    assert bbr.to_linear(everything, "m").members(np.array([[-1e300]])).all()
     assert bbr.from_linear(bbr.to_linear(everything, "m")).threshold == bbr.EVERYTHING
 
 
@@ -117,7 +116,7 @@ def test_bmr_with_and_without_its_missing_word(restrict: str, tmp_path: Path) ->
     assert model.weights == ({1: 1.5}, {3: -1.0}, {})
     assert model.intercepts == (-0.25, 0.0, 0.0)
     odds = np.exp([1.25, -2.0, 0.0])
-    proba = model.probabilities(["1", "3", "9"], sp.csr_matrix([[1.0, 2.0, 5.0]]))
+    proba = bbr.bmr_to_linear(model, "m").category_proba(sp.csr_matrix([[1.0, 0.0, 2.0]]))
     np.testing.assert_allclose(proba, [odds / odds.sum()])
     bbr.write_bmr_model(model, tmp_path / "again")
     assert (tmp_path / "again").read_text() == BMR.format(restrict="featRestrict ")
@@ -144,12 +143,19 @@ def test_what_has_no_place_in_such_a_file() -> None:
         bbr.from_linear(text_model())
     numbered = bbr.from_linear(text_model(), 1, numbered=True)
     assert numbered.features == tuple(range(1, len(text_model().feature_names) + 1))
-    with pytest.raises(InputError, match="cosineNormalize"):
-        bbr.to_linear(bbr.BbrModel((1,), {1: 1.0}, 0.0, cosine=True), "m")
     never = linear_model([[1.0]], [0.0], classes=("a",), thresholds=[np.inf])
     assert bbr.from_linear(never, numbered=True).threshold == -bbr.EVERYTHING
     with pytest.raises(InputError, match="between 0 and 1"):
         bbr.score_of(1.5)
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_whether_documents_are_to_be_normalised_is_said(cosine: bool, tmp_path: Path) -> None:
+    bbr.write_bbr_model(bbr.BbrModel((1, 2), {1: 1.0}, 0.0, cosine=cosine), tmp_path / "m")
+    model, said = bbr.load(tmp_path / "m")
+    assert said == cosine
+    X = bbr.normalized(sp.csr_matrix([[3.0, 4.0], [0.0, 0.0]]), said)
+    np.testing.assert_allclose(model.scores(X)[:, 0], [0.6 if cosine else 3.0, 0.0])
 
 
 def test_two_classes_are_a_softmax_too(tmp_path: Path) -> None:
@@ -159,6 +165,7 @@ def test_two_classes_are_a_softmax_too(tmp_path: Path) -> None:
     again = bbr.read_bmr_model(tmp_path / "m")
     assert again == made
     X = sp.random(50, 60, density=0.2, random_state=np.random.default_rng(3), format="csr")
-    np.testing.assert_allclose(again.probabilities(IDS, X)[:, [1]], ours.category_proba(X), atol=1e-10)
+    proba = bbr.bmr_to_linear(again, "m").category_proba(X)
+    np.testing.assert_allclose(proba[:, [1]], ours.category_proba(X), atol=1e-10)
     with pytest.raises(InputError, match="a classifier per category"):
         bbr.bmr_from_linear(text_model(), numbered=True)

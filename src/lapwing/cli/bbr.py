@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
     from lapwing.corpus import Corpus
-    from lapwing.formats.bbr import BbrModel, BmrModel
+    from lapwing.formats.bbr import BbrModel
+    from lapwing.model import LinearModel
 
 STDIN = ("-", "=")
 RULES = {1: "error", 2: "t11u", 3: "f1", 4: "ber", 5: "t13u"}
@@ -126,12 +127,12 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     announce_compiling()
     from lapwing.formats.bbr import write_bbr_model
 
-    model, scores = _train(corpus, options)
+    model, answers = _train(corpus, options)
     write_bbr_model(model, modelfile)
-    _results(model, scores, options["resultfile"], None)
+    _results(answers, options["resultfile"])
     if options["log"]:
         echo(f"{len(model.weights)} of {len(model.features)} features kept; threshold {model.threshold:.6g}")
-        _evaluation(corpus, model.decide(scores))
+        _evaluation(corpus, answers.chosen)
 
 
 def _check_results(resultfile: str | None, data: str | None) -> None:
@@ -155,33 +156,47 @@ def _positive(corpus: Corpus) -> list[bool]:
     return [labels == ("1",) for labels in corpus.labels]
 
 
-def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, np.ndarray]:
-    """The model, and the scores of the documents it was trained on."""
+class _Answers(NamedTuple):
+    """Probabilities of the category, and which documents are in it."""
+
+    probabilities: np.ndarray
+    chosen: np.ndarray
+
+    @classmethod
+    def of(cls, model: LinearModel, names: list[str], matrix: sp.csr_matrix) -> _Answers:
+        from lapwing.model import Columns
+
+        scores = model.scores(Columns(model.feature_names).of_matrix(matrix, names))
+        return cls(model.probability(scores)[:, 0], model.members(scores)[:, 0])
+
+
+def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, _Answers]:
+    """The model, and what it says of the documents it was trained on."""
     from dataclasses import replace
 
     from lapwing.corpus import Corpus
-    from lapwing.formats.bbr import EVERYTHING, from_linear, normalized, score_of
+    from lapwing.formats.bbr import EVERYTHING, from_linear, normalized, score_of, to_linear
     from lapwing.training import train
 
     names, matrix = list(corpus.feature_names or ()), normalized(corpus.documents, options["cosnorm"])
     labels = [(1,) if yes else (-1,) for yes in _positive(corpus)]
     if options["features"]:
         names, matrix = _selected(names, matrix, labels, options)
-    told = Corpus(
+    training = Corpus(
         name=corpus.name, kind="vectors", documents=matrix, labels=labels, ids=corpus.ids, exclusive=True,  # type: ignore[arg-type]
         split=[], weights=corpus.weights, feature_names=names,
     )  # fmt: skip
-    fitted = train(told, _settings(options), classes=[-1, 1])
+    fitted = train(training, _settings(options), classes=[-1, 1])
     model = replace(
         from_linear(fitted, name=options["modelname"]), cosine=options["cosnorm"],
         standardized=options["standardize"], tuned=0 if options["probthres"] is not None else options["threshold"],
     )  # fmt: skip
-    scores = replace(model, cosine=False).scores(names, matrix)
     if options["probthres"] is not None:
         model = replace(model, threshold=score_of(options["probthres"]))
-    elif model.tuned and model.decide(scores).all():
+    answers = _Answers.of(to_linear(model, corpus.name), names, matrix)
+    if model.tuned and answers.chosen.all():
         model = replace(model, threshold=EVERYTHING)
-    return model, scores
+    return model, answers
 
 
 def _selected(
@@ -258,25 +273,33 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
     A line of the result file is `probability decision`; of a BMR model `label p1 ... pK prediction`. Without -r
     nothing is written but how the decisions compare with the labels.
     """
-    from lapwing.formats.bbr import kind_of, read_bbr_model, read_bmr_model
+    from dataclasses import replace
+
+    import numpy as np
+
+    from lapwing.formats.bbr import load, normalized, score_of
+    from lapwing.model import Columns
 
     _check_results(resultfile, modelfile)
     corpus = _read(datafile)
-    names, matrix = list(corpus.feature_names or ()), corpus.documents
-    if kind_of(modelfile) == "bmr":
+    model, cosine = load(modelfile)
+    names, matrix = list(corpus.feature_names or ()), normalized(corpus.documents, cosine)
+    if model.link == "softmax":
         if probthres is not None:
             raise SettingsError("--probthres is for two classes; a BMR model takes the most probable")
-        _classify_bmr(corpus, read_bmr_model(modelfile), resultfile, log)
+        proba = model.category_proba(Columns(model.feature_names).of_matrix(matrix, names))
+        _polytomous(corpus, model, proba, resultfile, log)
         return
-    model = read_bbr_model(modelfile)
-    scores = model.scores(names, matrix)
-    _results(model, scores, resultfile, probthres)
+    if probthres is not None:
+        reached = math.nextafter(score_of(probthres, model.link), -math.inf)  # yes from this probability on
+        model = replace(model, thresholds=np.array([reached]))
+    answers = _Answers.of(model, names, matrix)
+    _results(answers, resultfile)
     if resultfile is None or log:
-        _evaluation(corpus, model.decide(scores, probthres))
+        _evaluation(corpus, answers.chosen)
 
 
-def _classify_bmr(corpus: Corpus, model: BmrModel, resultfile: str | None, log: int) -> None:
-    proba = model.probabilities(list(corpus.feature_names or ()), corpus.documents)
+def _polytomous(corpus: Corpus, model: LinearModel, proba: np.ndarray, resultfile: str | None, log: int) -> None:
     chosen = [model.classes[k] for k in proba.argmax(axis=1)]
     labels = [" ".join(labels) for labels in corpus.labels]
     if resultfile is not None:
@@ -287,9 +310,9 @@ def _classify_bmr(corpus: Corpus, model: BmrModel, resultfile: str | None, log: 
         echo(f"{len(labels)} documents, {wrong} errors ({100 * wrong / len(labels):.4g}%)")
 
 
-def _results(model: BbrModel, scores: np.ndarray, resultfile: str | None, probthres: float | None) -> None:
+def _results(answers: _Answers, resultfile: str | None) -> None:
     if resultfile is not None:
-        pairs = zip(model.probabilities(scores).tolist(), model.decide(scores, probthres).tolist(), strict=True)
+        pairs = zip(answers.probabilities.tolist(), answers.chosen.tolist(), strict=True)
         _write(resultfile, (f"{p:.12g} {1 if yes else -1}" for p, yes in pairs))
 
 

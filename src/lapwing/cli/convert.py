@@ -9,7 +9,7 @@ import click
 
 from lapwing.cli._common import ExistingPath, check_output, rows_named
 from lapwing.cli._output import echo
-from lapwing.errors import SettingsError
+from lapwing.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from lapwing.model import LinearModel
@@ -62,11 +62,15 @@ def command(
 def _load(source: str, kind: str) -> LinearModel:
     from lapwing.formats import bbr, load
 
-    if kind == "bbr":
-        return bbr.to_linear(bbr.read_bbr_model(source), Path(source).name)
-    if kind == "bmr":
-        return bbr.bmr_to_linear(bbr.read_bmr_model(source), Path(source).name)
-    return load(source)
+    if kind == "lapwing":
+        return load(source)
+    model, cosine = bbr.load(source)
+    if cosine:
+        raise InputError(
+            f"{source}: the model divides documents by their norms (cosineNormalize 1), which a model of vectors "
+            "does not; `lapwing bbr classify` does"
+        )
+    return model
 
 
 def _write_numbers(model: LinearModel, path: str, to: str) -> None:

@@ -1,0 +1,55 @@
+"""Model files of BBR and BMR, laid out as their programs do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lapwing.formats.bbr.contents import BBR_TITLE, BMR_TITLES, LINK_CODES, BbrModel, BmrModel
+from lapwing.formats.files import write_beside
+
+
+def write_bbr_model(model: BbrModel, path: str | os.PathLike[str]) -> None:
+    """Beside `path`, then renamed: as BBRtrain 4.03 lays it out, to the blank."""
+    order = sorted(model.weights)
+    kinds = (LINK_CODES[model.link], 1, model.tuned, int(model.standardized))
+    lines = [
+        f"{BBR_TITLE} ver 2",
+        "tfMethod 0",
+        "idfMethod 0",
+        f"cosineNormalize {int(model.cosine)}",
+        " ".join(["featRestrict", *map(str, model.features)]),
+        "endofheader",
+        f"modelname {model.name}",
+        f"topic {model.topic}",
+        f"modelType {' '.join(map(str, kinds))} ",
+        "design 0",
+        " ".join(["topicFeats", *map(str, order)]),
+        " ".join(["beta", *(f"{model.weights[i]:.12e}" for i in order), f"{model.intercept:.12e}"]),
+        f"threshold {model.threshold:.12e}",
+        "endoftopic",
+    ]
+    write_beside(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+def write_bmr_model(model: BmrModel, path: str | os.PathLike[str]) -> None:
+    """With the word featRestrict, without which BMRclassify knows no feature."""
+    kinds = (1, 1, 0, int(model.standardized), 0 if model.reference is None else model.reference)
+    lines = [
+        f"{BMR_TITLES[0]} model file ver 2.5",
+        " ".join(["classes", *model.classes]),
+        "tfMethod 0",
+        "idfMethod 0",
+        f"cosineNormalize {int(model.cosine)}",
+        " ".join(["featRestrict", *map(str, model.features)]),
+        f"modelname {model.name}",
+        f"nDesignParams {len(model.features) + 1}",
+        f"modelType {' '.join(map(str, kinds))} ",
+        "design 0",
+        " ".join(["topicFeats", *map(str, model.features)]),
+        "endofheader",
+    ]
+    for label, row, intercept in zip(model.classes, model.weights, model.intercepts, strict=True):
+        cells = [f"{i}:{row[i]:.12e}" for i in sorted(row)] + [f"0:{intercept:.12e}"] * (intercept != 0.0)
+        lines.append(" ".join(["betaClassSparse", label, *cells]))
+    write_beside(Path(path), ("\n".join(lines) + "\n").encode())
