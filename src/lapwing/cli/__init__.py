@@ -45,14 +45,16 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lapwing", prog_name="lapwing")
 @click.option("--debug", is_flag=True, help="Show a traceback when something fails; may stand anywhere.")
-def cli(debug: bool) -> None:
+@click.pass_obj
+def cli(given: list[str] | None, debug: bool) -> None:
     """Labelled text in, small readable classifiers with honest probabilities out.
 
     Start with `lapwing demo`, or `lapwing train DATA -o MODEL`.
     """
     from lapwing.cli._common import set_up_logging
+    from lapwing.cli._flags import called
 
-    set_up_logging(debug)
+    set_up_logging(debug, called(cli, given or []))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -63,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_output()
     _tolerant_output()
     try:
-        code = cli.main(given or ["--help"], prog_name="lapwing", standalone_mode=False)
+        code = cli.main(given or ["--help"], prog_name="lapwing", standalone_mode=False, obj=given)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:

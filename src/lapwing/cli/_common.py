@@ -35,8 +35,8 @@ class _ToStderr(logging.Handler):
         echo(self.format(record), err=True)
 
 
-def set_up_logging(debug: bool) -> None:
-    """The package speaks through `logging` and `warnings`; the command puts both on stderr."""
+def set_up_logging(debug: bool, command: click.Command) -> None:
+    """The package speaks through `logging` and `warnings`, from any thread; `command` puts both on stderr."""
     handler = _ToStderr()
     handler.setFormatter(logging.Formatter("lapwing: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.DEBUG if debug else logging.WARNING, force=True)
@@ -46,9 +46,7 @@ def set_up_logging(debug: bool) -> None:
 
     def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
         name = "" if issubclass(category, ConvergenceWarning) else f"{category.__name__}: "
-        context = click.get_current_context(silent=True)
-        said = str(message) if context is None else in_flags(str(message), context.command)
-        echo(f"lapwing: {name}{said}", err=True)
+        echo(f"lapwing: {name}{in_flags(str(message), command)}", err=True)
 
     warnings.showwarning = show
 
