@@ -13,6 +13,8 @@ from reporting.build import model
 from lapwing.formats import save
 from lapwing.model import LinearModel
 from lapwing.text import TextSettings
+from lapwing.text.reading import terms_of
+from lapwing.text.table import token_table
 from lapwing.text.tokens import strip_html
 
 _vectors = LinearModel.vectors
@@ -60,3 +62,22 @@ def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, m
     assert found.out == wanted.out
     assert "document d2" in found.err
     assert "document d5" in found.err
+
+
+@pytest.mark.parametrize("language", ["tamil", "serbian", "porter", "german"])
+def test_words_without_end_are_not_stemmed(language: str) -> None:
+    """Some stemmers take the square of a word's letters: those of 200,000 would take hours."""
+    settings = TextSettings(stemmer=language, stop_words="none")
+    long = "abc" * 70_000 + "ing"
+    assert terms_of(sorted([long, "a" * 200]), settings)[0][-1] == long
+    assert len(terms_of(["ing" * 70], settings)[0][0]) == 210
+
+
+def test_earlier_models_stem_as_they_did() -> None:
+    """The bound belongs to version 2 of the token table; a model of version 1 has none."""
+    word = "x" * 210 + "s"
+    assert terms_of([word], TextSettings(table=1))[0] == ["x" * 210]
+    assert terms_of([word], TextSettings())[0] == [word]
+    assert terms_of([word[20:]], TextSettings())[0] == ["x" * 190]
+    first, second = token_table(1), token_table(2)
+    assert (first.runs, first.lower) == (second.runs, second.lower)

@@ -73,6 +73,7 @@ def text_tables(model: LinearModel) -> dict[str, Any]:
         "table": {
             "runs": [number for run in table.runs for number in run],
             "lower": [number for pair in table.lower.items() for number in pair],
+            "longest_stemmed": table.longest_stemmed,
         },
         "stop": sorted(settings.stop_set),
         "entities": _entities() if settings.strip_html else None,

@@ -5,6 +5,7 @@ Nothing here loops over tokens in Python but for inputs too small to be worth lo
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -227,7 +228,10 @@ def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.n
     if settings.stems:
         import Stemmer
 
-        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(tokens)
+        longest = token_table(settings.table).longest_stemmed or sys.maxsize
+        short = [token if len(token) <= longest else "" for token in tokens]
+        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(short)
+        stems = [stem if word else token for stem, word, token in zip(stems, short, tokens, strict=True)]
     if stop := settings.stop_set:
         stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
     terms = sorted(dict.fromkeys(stems))

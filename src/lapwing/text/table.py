@@ -9,6 +9,8 @@ mark            belongs to the token before it, starts none
 ignorable       invisible; dropped wherever it stands
 space           white space, and lone surrogates
 separator       all the rest
+
+From version 2 on it also has a bound on the letters of a word that is stemmed: some stemmers take the square of them.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from lapwing.errors import SettingsError
 SEPARATOR, LETTER, DIGIT, SINGLE, MARK, IGNORABLE, SPACE = range(7)
 CODE_POINTS = 0x110000
 CLASS_SHIFT = 21  # a code point takes 21 bits; the class stands above them
-CURRENT_VERSION = 1
+CURRENT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class TokenTable:
     version: int
     runs: tuple[tuple[int, int, int], ...]  # first, last, class; what is in no run separates
     lower: dict[int, int]
+    longest_stemmed: int | None = None  # letters; a longer word stays as it is
 
     @cached_property
     def fold(self) -> np.ndarray:
@@ -58,4 +61,7 @@ def token_table(version: int = CURRENT_VERSION) -> TokenTable:
     if not 1 <= version <= CURRENT_VERSION:
         raise SettingsError(f"token table {version} is not part of this lapwing; a newer release may have it")
     table = json.loads(source.read_text(encoding="ascii"))
+    if "like" in table:  # those of an earlier version
+        earlier = token_table(table["like"])
+        return TokenTable(version, earlier.runs, earlier.lower, table["longest_stemmed"])
     return TokenTable(version, tuple(map(tuple, table["runs"])), dict(table["lower"]))

@@ -90,7 +90,7 @@ const LINKS = {
 function reader({ settings, table, stop, entities }, snowball) {
   const tokens = tokenTable(table);
   const stopped = new Set(stop);
-  const stem = settings.stems ? stemmer(snowball) : (word) => word;
+  const stem = settings.stems ? stemmer(snowball, table.longest_stemmed) : (word) => word;
   return (given) => {
     const text = settings.strip_html && settings.tokens !== "ready" ? stripHtml(given, entities) : given;
     const terms = [];

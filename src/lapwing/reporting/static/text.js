@@ -74,9 +74,10 @@ function eachReady(codes, settings, { classes }, call) {
 }
 
 // Snowball's JavaScript counts UTF-16 units where its C counts code points: what takes two units stands in as one.
-function stemmer(snowball) {
+function stemmer(snowball, longest) {
   const known = new Map();
   return (word) => {
+    if (longest !== null && codePoints(word).length > longest) return word;
     let stem = known.get(word);
     if (stem === undefined) {
       const far = [];
