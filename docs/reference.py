@@ -16,7 +16,7 @@ from lapwing.cli import cli
 # What each module shows, in the order of use; classes with the methods a user calls.
 MODULES = {
     "lapwing": "TextClassifier NgramClassifier MAPClassifier SelectedRidgeClassifier LogTfidfVectorizer load train "
-    "report certify Utility",
+    "report summary certify Utility",
     "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_idf read read_words "
     "read_bbr norm_variance",
     "lapwing.corpus": "read stream Corpus Document ReadOptions stdlib_docstrings",

@@ -32,6 +32,7 @@ PUBLIC = {
         "plots",
         "priors",
         "report",
+        "summary",
         "train",
     ],
     "lapwing.priors": [

@@ -30,6 +30,7 @@ __all__ = [
     "plots",
     "priors",
     "report",
+    "summary",
     "train",
 ]
 
@@ -43,6 +44,7 @@ _HOMES = {
     "certify": "lapwing.stats",
     "load": "lapwing.formats",
     "report": "lapwing.reporting",
+    "summary": "lapwing.training.summary",
     "train": "lapwing.training",
 }
 
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from lapwing.selection import Utility
     from lapwing.stats import certify
     from lapwing.training import train
+    from lapwing.training.summary import summary
 
 
 def __getattr__(name: str) -> Any:

@@ -89,3 +89,18 @@ def test_labels_are_never_markup(run: Command, tmp_path: Path) -> None:
     shown = run("inspect", tmp_path / "m").out
     for label in set(labels):
         assert f"\n{label} " in shown
+
+
+def test_how_sure_it_is_of_its_words(run: Command, model: Path, news: Path, tmp_path: Path) -> None:
+    told = run("inspect", model, "--category", "grain", "--data", news, "--halves", 10, "--top", 3, "--json").json
+    (record,) = told["categories"]
+    assert (record["halves"], len(record["weights"])) == (10, 3)
+    assert all(0.0 <= word["share"] <= 1.0 and word["documents"] > 0 for word in record["weights"])
+    shown = run("inspect", model, "--category", "grain", "--data", news, "--halves", 10).out
+    assert "of 10 halves" in shown
+    assert "are there by chance" in shown
+    build.train(news, tmp_path / "ridge", "--prior", "gaussian")
+    told = run("inspect", tmp_path / "ridge", "--category", "grain", "--data", news, "--top", 3, "--json").json
+    for word in told["categories"][0]["weights"]:
+        assert word["interval"][0] < word["weight"] < word["interval"][1]
+    assert "--data needs --category" in run("inspect", model, "--data", news).err

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapwing.cli._common import model_argument, readable, rows_named
+from lapwing.cli._common import (
+    ExistingPath,
+    model_argument,
+    read_documents,
+    readable,
+    reading_options,
+    rows_named,
+)
 from lapwing.cli._output import json_option, print_json, show, table, width
+from lapwing.cli._progress import announce_compiling, progress_bar
+from lapwing.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,21 +33,75 @@ Record = dict[str, Any]
 @model_argument
 @click.option("--category", "categories", multiple=True, help="Only this category; may be given several times.")
 @click.option("--top", type=click.IntRange(min=1), help="Words per category  [default: 6; all with --category]")
+@click.option(
+    "--data",
+    type=ExistingPath("the documents MODEL was trained on"),
+    help="The documents MODEL was trained on: says how sure it is of the words of --category.",
+)
+@click.option(
+    "--halves",
+    type=click.IntRange(min=2),
+    default=100,
+    show_default=True,
+    help="With --data, of a sparse model: in how many of so many halves of the data a word stays.",
+)
+@reading_options
 @json_option
-def command(model: str, categories: tuple[str, ...], top: int | None, as_json: bool) -> None:
-    """Show what is inside MODEL: how it was made, and the strongest words of every category."""
+def command(
+    model: str,
+    categories: tuple[str, ...],
+    top: int | None,
+    data: str | None,
+    halves: int,
+    reading: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Show what is inside MODEL: how it was made, and the strongest words of every category.
+
+    With --data and --category, how sure it is of each word: under a Gaussian prior between which values a weight lies
+    with a probability of 95 %, under a sparse one in how many halves of the data the word stays.
+    """
     from lapwing.formats import load
 
     loaded = load(model)
     rows = rows_named(loaded, categories)
     limit = top or (None if categories or as_json else 6)
+    if data is not None and not categories:
+        raise InputError("--data needs --category NAME: how sure a word is, is worked out for one category at a time")
     records = [_record(loaded, row, limit) for row in rows]
+    if data is not None:
+        _add_certainty(loaded, records, data, reading, top or 20, halves, quiet=as_json)
     if as_json:
         print_json({"model": _head(loaded), "categories": records})
     elif categories:
         show(*_about(loaded), *(part for record in records for part in ("", *_in_full(record, loaded))))
     else:
         show(*_about(loaded), "", _overview(loaded, records))
+
+
+def _add_certainty(
+    model: LinearModel, records: list[Record], data: str, reading: dict[str, Any], top: int, halves: int, *, quiet: bool
+) -> None:
+    """Leaves the words that it was worked out for in each record, with the interval or share of each."""
+    from lapwing import summary
+    from lapwing.evaluate.documents import check_labels, in_columns
+
+    with progress_bar(quiet=quiet) as progress:
+        corpus = read_documents(data, reading, progress)
+        corpus = corpus.part("train") if corpus.has_splits else corpus
+        check_labels(corpus, model)
+        documents = in_columns(corpus, model)
+        announce_compiling()
+        progress.begin("asking for certainty", len(records))
+        for record in records:
+            told = summary(model, record["category"], documents, corpus.labels, top=top, halves=halves)
+            record |= {"level": told.level, "halves": told.halves, "kept_per_half": told.kept}
+            record["expected_false"] = told.expected_false
+            record["weights"] = [
+                {**item, "documents": word.documents, "interval": word.interval, "share": word.share}
+                for item, word in zip(record["weights"], told.words, strict=False)
+            ]
+        progress.end()
 
 
 def _head(model: LinearModel) -> Record:
@@ -167,7 +230,18 @@ def _in_full(record: Record, model: LinearModel) -> list[RenderableType]:
     for item in record["weights"]:
         line = Text(f"  {item['weight']:+10.3f}  ", "green" if item["weight"] > 0 else "red")
         line.append(readable(item["feature"], model))
+        if item.get("interval"):
+            line.append(f"  {item['interval'][0]:+.3f} to {item['interval'][1]:+.3f}", "dim")
+        if item.get("share") is not None:
+            line.append(f"  in {round(item['share'] * record['halves'])} of {record['halves']} halves", "dim")
+        if item.get("documents") is not None:
+            line.append(f"  {item['documents']} documents", "dim")
         if item.get("members", 1) > 1:
             line.append(f"  ({item['members']} alike, to “{readable(item['longest'], model)}”)", "dim")
         lines.append(line)
+    if record.get("expected_false") is not None:
+        lines.append(
+            f"  halves keep {record['kept_per_half']:.1f} words on average; of those in 90 % or more of them, at most "
+            f"{record['expected_false']:.2g} are there by chance"
+        )
     return lines

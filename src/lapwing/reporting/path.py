@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,11 +13,7 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.evaluate import membership
 from lapwing.model import LinearModel
-from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import as_prior
-
-if TYPE_CHECKING:
-    from lapwing.training import TrainSettings
 
 FEATURES = 8
 STRONGER, WEAKER = -2.5, 1.0  # powers of ten around the variance in use
@@ -46,6 +42,7 @@ def coefficient_path(
     labels   of each of them, all classes: class weights depend on them;  weights  (n,) of the documents
     """
     from lapwing.training import train
+    from lapwing.training.again import document_weights, prior_of, settings_of
 
     if (reason := no_path(model)) is not None:
         raise InputError(reason)
@@ -59,10 +56,10 @@ def coefficient_path(
     corpus = Corpus(
         name="path", kind="vectors", documents=matrix, labels=[points if yes else () for yes in inside],  # type: ignore[misc]
         ids=[str(i) for i in range(len(inside))], exclusive=False, split=[],
-        weights=_document_weights(model, row, labels, weights, settings), feature_names=list(model.feature_names),
+        weights=document_weights(model, row, labels, weights, settings), feature_names=list(model.feature_names),
     )  # fmt: skip
     alone = replace(
-        settings, prior=_prior_of(model, row, settings), variance=variances.tolist(), class_weight=None,
+        settings, prior=prior_of(model, row, settings), variance=variances.tolist(), class_weight=None,
         threshold="default", max_features=None,
     )  # fmt: skip
     coefficients = train(corpus, alone, classes=points).weights.toarray()
@@ -78,43 +75,6 @@ def coefficient_path(
         "chosen": chosen,
         "prior": as_prior(settings.prior).shape.name,
     }
-
-
-def settings_of(model: LinearModel) -> TrainSettings:
-    """What the model was trained with, as far as it says."""
-    from lapwing.training import TrainSettings
-
-    known = model.provenance
-    if known.get("prior_rows") or known.get("class_weight") == "given":
-        raise InputError("the model does not say which priors or class weights it was given; its path cannot be fitted")
-    intercept = known.get("intercept_variance")
-    return TrainSettings(
-        prior=known.get("prior", "laplace"), link=model.link, class_weight=known.get("class_weight"),
-        intercept_variance=None if intercept is None else float(intercept), tol=known.get("tol", 1e-4),
-    )  # fmt: skip
-
-
-def _prior_of(model: LinearModel, row: int, settings: TrainSettings) -> Any:
-    """The prior of one category, as that of all; its features are the model's columns."""
-    prior = as_prior(settings.prior)
-    if not isinstance(prior, PriorTable):
-        return prior
-    shared = len(model.categories) < len(model.classes)  # two exclusive classes
-    table = prior.in_terms(None if model.weighting is None else model.weighting.settings)
-    return table.of_category(model.categories[row], model.classes[0] if shared else None)
-
-
-def _document_weights(
-    model: LinearModel, row: int, labels: Labels, weights: np.ndarray | None, settings: TrainSettings
-) -> np.ndarray:
-    """Weights of the documents in the problem of one category, class weights among them."""
-    from lapwing.training.targets import check_weights, class_weights, targets
-
-    weights = check_weights(weights, len(labels))
-    known = [tuple(label for label in one if label in model.classes) for one in labels]
-    given = targets(known, model.exclusive, model.classes)
-    column = given.fitted[row]
-    return np.asarray(weights * class_weights(given, weights, settings.class_weight)(column, given.signs(column)))
 
 
 def category_to_follow(model: LinearModel) -> int:

@@ -1,0 +1,50 @@
+"""What it takes to fit one category of a model again, as the model says it was fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lapwing.errors import InputError
+from lapwing.model import LinearModel
+from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.priors import as_prior
+from lapwing.training.settings import TrainSettings
+from lapwing.training.targets import check_weights, class_weights, targets
+
+Labels = Sequence[tuple[Hashable, ...]]
+
+
+def settings_of(model: LinearModel) -> TrainSettings:
+    """What the model was trained with, as far as it says."""
+    known = model.provenance
+    if known.get("prior_rows") or known.get("class_weight") == "given":
+        raise InputError("the model does not say which priors or class weights it was given; it cannot be fitted again")
+    intercept = known.get("intercept_variance")
+    return TrainSettings(
+        prior=known.get("prior", "laplace"), link=model.link, class_weight=known.get("class_weight"),
+        intercept_variance=None if intercept is None else float(intercept), tol=known.get("tol", 1e-4),
+    )  # fmt: skip
+
+
+def prior_of(model: LinearModel, row: int, settings: TrainSettings) -> Any:
+    """The prior of one category, as that of all; its features are the model's columns."""
+    prior = as_prior(settings.prior)
+    if not isinstance(prior, PriorTable):
+        return prior
+    shared = len(model.categories) < len(model.classes)  # two exclusive classes
+    table = prior.in_terms(None if model.weighting is None else model.weighting.settings)
+    return table.of_category(model.categories[row], model.classes[0] if shared else None)
+
+
+def document_weights(
+    model: LinearModel, row: int, labels: Labels, weights: np.ndarray | None, settings: TrainSettings
+) -> np.ndarray:
+    """Weights of the documents in the problem of one category, class weights among them."""
+    weights = check_weights(weights, len(labels))
+    known = [tuple(label for label in one if label in model.classes) for one in labels]
+    given = targets(known, model.exclusive, model.classes)
+    column = given.fitted[row]
+    return np.asarray(weights * class_weights(given, weights, settings.class_weight)(column, given.signs(column)))

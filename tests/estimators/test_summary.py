@@ -1,0 +1,100 @@
+"""`lapwing.summary`: weights with intervals or stability, worked out from the documents of the fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cli import build
+
+import lapwing
+from lapwing.errors import InputError
+from lapwing.selection.stability import stability
+from lapwing.stats.priors import Laplace
+from lapwing.training.summary import probability_interval
+
+DOCUMENTS = build.documents(150)
+TEXTS = [one.text for one in DOCUMENTS]
+LABELS = [(one.label,) for one in DOCUMENTS]
+SETS = [[one.label] for one in DOCUMENTS]
+
+
+@pytest.fixture(scope="module")
+def ridge() -> lapwing.TextClassifier:
+    return lapwing.TextClassifier(prior="gaussian", variance=20.0, tol=1e-8).fit(TEXTS, SETS)
+
+
+@pytest.fixture(scope="module")
+def lasso() -> lapwing.TextClassifier:
+    return lapwing.TextClassifier(variance=20.0, tol=1e-8).fit(TEXTS, SETS)
+
+
+def test_intervals_are_those_of_the_inverse_hessian(ridge: lapwing.TextClassifier) -> None:
+    model = ridge.model_
+    told = lapwing.summary(ridge, "grain", TEXTS, LABELS, top=None, level=0.9)
+    row = model.categories.index("grain")
+    X = np.column_stack([model.vectors(TEXTS).toarray(), np.ones(len(TEXTS))])
+    p = model.category_proba(TEXTS)[:, row]
+    covariance = np.linalg.inv(X.T @ ((p * (1 - p))[:, None] * X) + np.eye(X.shape[1]) / 20.0)
+    for word in told.words:
+        j = list(model.feature_names).index(word.feature)
+        half = 1.6448536 * np.sqrt(covariance[j, j])
+        assert word.interval == pytest.approx((word.weight - half, word.weight + half), rel=1e-5)
+        assert word.documents == np.count_nonzero(X[:, j])
+    assert [(word.feature, word.weight) for word in told.words] == model.top_features(row)
+    new = ["wheat and corn", "crude oil", "nothing of that"]
+    found = probability_interval(ridge, "grain", TEXTS, LABELS, new, level=0.9)
+    assert (found[:, 1] < found[:, 0]).all()
+    assert (found[:, 0] < found[:, 2]).all()
+    x = np.column_stack([model.vectors(new).toarray(), np.ones(3)])
+    reach = 1.6448536 * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
+    scores = model.scores(new)[:, row]
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(reach - scores)), rtol=1e-5)
+    np.testing.assert_allclose(found[:, 2], 1 / (1 + np.exp(-reach - scores)), rtol=1e-5)
+
+
+def test_stability_of_sparse_weights(lasso: lapwing.TextClassifier) -> None:
+    told = lapwing.summary(lasso, "grain", TEXTS, LABELS, halves=20)
+    X = lasso.model_.vectors(TEXTS)
+    y = np.where([label == ("grain",) for label in LABELS], 1.0, -1.0)
+    direct = stability(X, y, Laplace(), 20.0, halves=20, tol=1e-8)
+    names = list(lasso.model_.feature_names)
+    assert told.halves == 20
+    assert told.kept == pytest.approx(direct.kept)
+    for word in told.words:
+        assert word.interval is None
+        assert word.share == pytest.approx(direct.share[names.index(word.feature)])
+    assert max(word.share or 0.0 for word in told.words) == 1.0
+    assert "of 20 halves" in told._repr_html_()
+
+
+def test_without_documents_there_are_weights_and_counts(lasso: lapwing.TextClassifier) -> None:
+    told = lapwing.summary(lasso.model_, "money", top=3)
+    assert [(word.feature, word.weight) for word in told.words] == lasso.model_.top_features(2, 3)
+    assert all(word.documents and word.interval is None and word.share is None for word in told.words)
+
+
+def test_other_documents_than_those_of_the_fit_are_refused(ridge: lapwing.TextClassifier) -> None:
+    with pytest.raises(InputError, match="not the documents that the model was fitted to"):
+        lapwing.summary(ridge, "grain", TEXTS[:40], LABELS[:40])
+    with pytest.raises(InputError, match="not the documents that the model was fitted to"):
+        lapwing.summary(ridge, "grain", TEXTS, LABELS[1:] + LABELS[:1])
+    with pytest.raises(InputError, match="expected labels for 150 documents, got 1"):
+        lapwing.summary(ridge, "grain", TEXTS, LABELS[:1])
+    with pytest.raises(InputError, match="category must be one of the model's"):
+        lapwing.summary(ridge, "no such")
+
+
+def test_what_has_no_intervals_says_so(lasso: lapwing.TextClassifier) -> None:
+    with pytest.raises(InputError, match="curvature of a Gaussian prior"):
+        probability_interval(lasso, "grain", TEXTS, LABELS, ["corn"])
+    joint = lapwing.TextClassifier(multi_class="multinomial", variance=1.0).fit(TEXTS, [one.label for one in DOCUMENTS])
+    with pytest.raises(InputError, match="fitted together by a softmax"):
+        lapwing.summary(joint, "grain", TEXTS, LABELS)
+
+
+def test_two_exclusive_classes_and_class_weights() -> None:
+    labels = [one.label == "grain" for one in DOCUMENTS]
+    model = lapwing.TextClassifier(prior="gaussian", variance=5.0, class_weight="balanced").fit(TEXTS, labels)
+    told = lapwing.summary(model, None, TEXTS, [(label,) for label in labels], top=5)
+    assert told.category is True
+    assert all(word.interval is not None for word in told.words)
