@@ -42,6 +42,7 @@ def size(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param != "small":
             patched.setattr("lapwing.solvers.newton.SMALL", -1)
             patched.setattr("lapwing.solvers.dense.MOST", -1)
+            patched.setattr("lapwing.solvers.dense.WIDEST", -1)
         if request.param == "wide":
             patched.setattr("lapwing.solvers.newton.DENSE", 1)
         yield

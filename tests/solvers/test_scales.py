@@ -104,6 +104,7 @@ def fit(X: np.ndarray, y: np.ndarray, prior: PriorArrays, link: str, tol: float,
     with pytest.MonkeyPatch.context() as patched:
         if sparse:  # the kernels of sparse matrices, whatever comes
             patched.setattr("lapwing.solvers.dense.MOST", -1)
+            patched.setattr("lapwing.solvers.dense.WIDEST", -1)
         problem = Problem(sp.csr_matrix(X), merge=False)
         return newton.fit(problem, y, np.ones(len(y)), prior, variance=1.0, tol=tol, link=link)
 
@@ -256,6 +257,7 @@ def test_a_column_of_lengths_beside_words(link: str, intercept_variance: float |
 def test_the_best_iterate_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where rounds run out, in the kernel of sparse matrices."""
     monkeypatch.setattr("lapwing.solvers.dense.MOST", -1)
+    monkeypatch.setattr("lapwing.solvers.dense.WIDEST", -1)
     X, y = load_breast_cancer(return_X_y=True)
     problem, signs = Problem(sp.csr_matrix(X)), np.where(y, 1.0, -1.0)
     prior, before = Gaussian().compile(1e5, 30, np.inf), np.inf

@@ -1,4 +1,4 @@
-"""Newton's method on columns that lie dense in memory, their Gram matrix written out.
+"""Newton's method with the Gram matrix of the columns written out.
 
     min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ],   lower ≤ β ≤ upper
 
@@ -36,25 +36,41 @@ ROUNDING = 1e-13  # a sum over documents is not known better
 POLISH = 3  # steps that may be taken within that
 
 
-def _forth(Z, beta, out):
+def _forth(Z, rows, beta, out):
     """out = Zᵀβ"""
-    for i in range(out.size):
-        out[i] = 0.0
-    for j in range(beta.size):
-        if beta[j] != 0.0:
-            row = Z[j]
-            for i in range(out.size):
-                out[i] += beta[j] * row[i]
+    if rows is not None:
+        indptr, indices, data = rows
+        for i in range(out.size):
+            total = 0.0
+            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+                total += data[k] * beta[np.uint32(indices[k])]
+            out[i] = total
+    if Z is not None:
+        for i in range(out.size):
+            out[i] = 0.0
+        for j in range(beta.size):
+            if beta[j] != 0.0:
+                row = Z[j]
+                for i in range(out.size):
+                    out[i] += beta[j] * row[i]
 
 
-def _back(Z, pull, out):
+def _back(Z, rows, pull, out):
     """out = -Z pull"""
-    for j in range(out.size):
-        row = Z[j]
-        total = 0.0
+    if rows is not None:
+        indptr, indices, data = rows
+        for j in range(out.size):
+            out[j] = 0.0
         for i in range(pull.size):
-            total += row[i] * pull[i]
-        out[j] = -total
+            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+                out[np.uint32(indices[k])] -= data[k] * pull[i]
+    if Z is not None:
+        for j in range(out.size):
+            row = Z[j]
+            total = 0.0
+            for i in range(pull.size):
+                total += row[i] * pull[i]
+            out[j] = -total
 
 
 _forth = part(_forth, fastmath=REASSOCIATING)
@@ -92,6 +108,35 @@ def _gram(Z, working, m, curvature, chunk, H):
 
 
 @part
+def _gram_of_rows(rows, working, m, size, curvature, H):
+    """The same from X by rows, columns rising in each; `working` rises, too."""
+    indptr, indices, data = rows
+    place = np.full(size, -1, np.int32)
+    for a in range(m):
+        place[working[a]] = a
+        for b in range(m):
+            H[a, b] = 0.0
+    most = 0
+    for i in range(curvature.size):
+        most = max(most, indptr[i + 1] - indptr[i])
+    at, value = np.empty(most, np.int32), np.empty(most)
+    for i in range(curvature.size):
+        count = 0
+        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            a = place[np.uint32(indices[k])]
+            if a >= 0:
+                at[count], value[count] = a, data[k]
+                count += 1
+        for p in range(count):
+            scaled, row = curvature[i] * value[p], H[at[p]]
+            for q in range(p + 1):
+                row[np.uint32(at[q])] += scaled * value[q]
+    for a in range(m):
+        for b in range(a):
+            H[b, a] = H[a, b]
+
+
+@part
 def _select(beta, gradient, mode, l1, l2, lower, upper, working):
     """The working set: what is off its mode or free to leave it, and those that violate their condition most."""
     m = np.int64(0)
@@ -114,9 +159,9 @@ def _select(beta, gradient, mode, l1, l2, lower, upper, working):
             count += excess[j] > cut
     if count == 0:
         cut /= 1.3
-    cut = max(cut, 1e-9)
-    for j in range(beta.size):
-        if excess[j] > cut:
+    cut, m = max(cut, 1e-9), np.int64(0)
+    for j in range(beta.size):  # in rising order
+        if beta[j] != mode[j] or l1[j] == 0.0 or excess[j] > cut:
             working[m] = j
             m += 1
     return m
@@ -175,11 +220,11 @@ def _penalty(beta, mode, l1, l2):
 
 
 @part
-def _dual(Z, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z):
+def _dual(Z, rows, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z):
     """(the dual objective at θ, what it was scaled by); NaN where no multiple of it is feasible."""
     for i in range(y.size):
         pull[i] = weight[i] * y[i] * theta[i]
-    _back(Z, pull, z)
+    _back(Z, rows, pull, z)
     for j in range(z.size):
         z[j] = -z[j]
     scale = feasible_scale(z, l1, l2, lower, upper)
@@ -187,8 +232,9 @@ def _dual(Z, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z):
 
 
 @kernel
-def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
-    """Z (d+1, n) features by rows, the last all ones; the rest as in kernels/newton.py; `beta` is overwritten.
+def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
+    """One of Z (d+1, n) features by rows, the last all ones, and `rows` (indptr, indices, data), the same as a sparse
+    matrix with a row for each document, is None. The rest as in kernels/newton.py; `beta` is overwritten.
 
     Returns (objective, gap, kkt_bound, rounds, converged, dual point); gap is NaN if no dual is feasible. The objective
     never rises. Without a feasible dual point a fit has converged when neither its optimality conditions nor the
@@ -206,7 +252,7 @@ def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
     if not has(beta[: size - 1]):
         j = size - 1
         beta[j] = intercept_only(y, weight, link, beta[j], mode[j], l1[j], l2[j], lower[j], upper[j])
-    _forth(Z, beta, score)
+    _forth(Z, rows, beta, score)
     for i in range(n):
         margin[i] = y[i] * score[i]
     objective = losses(margin, weight, link, theta) + _penalty(beta, mode, l1, l2)
@@ -219,13 +265,13 @@ def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
     while True:
         for i in range(n):
             pull[i] = weight[i] * y[i] * theta[i]
-        _back(Z, pull, gradient)
+        _back(Z, rows, pull, gradient)
         kkt_bound = violations(beta, gradient, mode, l1, l2, lower, upper)[1]
         if flat:
             assign(best_theta, theta)
             converged = kkt_bound <= tol * objective and (fell <= tol * objective or kkt_bound == 0.0)
         else:
-            dual, scale = _dual(Z, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z)
+            dual, scale = _dual(Z, rows, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z)
             if dual > best_dual:
                 best_dual = dual
                 for i in range(n):
@@ -241,12 +287,15 @@ def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
         if whole > H.shape[0]:
             room = min(whole + whole // 2, size + (4 - size % 4) % 4)
             H, A = np.empty((room, room)), np.empty((room, room))
-        if whole != chunk.shape[0]:
-            chunk = np.zeros((whole, CHUNK))
         for i in range(n):
             bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
             curvature[i] = weight[i] * max(bends, 1e-12)
-        _gram(Z, working, m, curvature, chunk, H)
+        if rows is not None:
+            _gram_of_rows(rows, working, m, size, curvature, H)
+        if Z is not None:
+            if whole != chunk.shape[0]:
+                chunk = np.zeros((whole, CHUNK))
+            _gram(Z, working, m, curvature, chunk, H)
         w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
         w_lower, w_upper = _taken(lower, working, m), _taken(upper, working, m)
         b, G = _taken(beta, working, m), _taken(gradient, working, m)
@@ -265,7 +314,7 @@ def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
             step[j] = b[a] - beta[j]
             promise += gradient[j] * step[j] + penalty_at(b[a], mode[j], l1[j], l2[j])
             promise -= penalty_at(beta[j], mode[j], l1[j], l2[j])
-        _forth(Z, step, shift)
+        _forth(Z, rows, step, shift)
         for i in range(n):
             shift[i] *= y[i]
             linear[i] = min(max(theta[i] - bend(margin[i], theta[i], link) * shift[i], 0.0), most)
@@ -295,14 +344,14 @@ def fit(Z, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
         for a in range(m):
             j = working[a]
             beta[j] = b[a] if t == 1.0 else beta[j] + t * step[j]
-        _forth(Z, beta, score)
+        _forth(Z, rows, beta, score)
         for i in range(n):
             margin[i] = y[i] * score[i]
         before = objective
         objective = losses(margin, weight, link, theta) + _penalty(beta, mode, l1, l2)
         fell = max(before - objective, -promise)
         if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
-            dual, scale = _dual(Z, y, weight, link, linear, mode, l1, l2, lower, upper, pull, z)
+            dual, scale = _dual(Z, rows, y, weight, link, linear, mode, l1, l2, lower, upper, pull, z)
             if dual > best_dual:
                 best_dual = dual
                 for i in range(n):

@@ -12,22 +12,41 @@ from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 
 FULL = 0.3  # share of entries that are not 0 from which columns are stored dense,
+PASSES = 150  # over X, as many as conjugate gradients may take: what a Gram matrix of sparse columns may cost
 MOST = 30_000_000  # up to so many numbers: 240 MB
+FEWEST = 1000  # documents, or features, whose Gram matrix is factorised however many there are of the others
 WIDEST = 2500  # features up to which their Gram matrix is factorised rather than conjugate gradients tried
 
 
 def is_possible(problem: Problem) -> bool:
-    """Whether the columns take up little enough memory when zeros do, too, and their Gram matrix little enough time."""
+    """Whether the columns take up little enough memory, and their Gram matrix little enough time."""
     size = len(problem.offset)
-    return size * problem.n_documents <= MOST and size <= WIDEST
+    return size <= WIDEST and (by_rows(problem) or size * problem.n_documents <= MOST)
 
 
 def is_better(problem: Problem, *, smooth: bool) -> bool:
-    """Whether columns are dense; with a `smooth` prior, also few, as all of them are in the working set."""
+    """Whether columns are dense; with a `smooth` prior few, as all are in the working set, and those may be sparse."""
+    if not by_rows(problem):
+        dense = problem.n_documents * len(problem.offset) <= MOST
+        return dense and (not smooth or min(len(problem.offset), problem.n_documents) <= FEWEST or is_possible(problem))
+    return smooth and is_possible(problem) and problem.gram_cost <= PASSES * len(problem.by_column[2])
+
+
+def by_rows(problem: Problem) -> bool:
+    """Whether the columns are sparse enough to take the Gram matrix from rows."""
     whole = problem.n_documents * (len(problem.offset) - 1)
-    if len(problem.by_column[2]) < FULL * whole and not problem.offset.any():
-        return False
-    return is_possible(problem) if smooth else whole <= MOST
+    return len(problem.by_column[2]) < FULL * whole and not problem.offset.any()
+
+
+def is_smooth(prior: PriorArrays) -> bool:
+    """Gaussian throughout: no kink, no bound."""
+    return not prior.l1.any() and bool(np.isinf(prior.lower).all() and np.isinf(prior.upper).all())
+
+
+def among_documents(problem: Problem, arrays: PriorArrays) -> bool:
+    """Whether there are so few documents, and of dense features, that a ridge solution is sought among them."""
+    fewer = problem.n_documents <= FEWEST and 2 * problem.n_documents <= len(problem.offset)
+    return fewer and not by_rows(problem) and is_smooth(arrays) and bool(np.all(arrays.l2[:-1] > 0.0))
 
 
 def minimise(
@@ -35,10 +54,20 @@ def minimise(
     max_iter: int, link: str = "logit",
 ) -> tuple[float, float, float, int, bool, np.ndarray]:  # fmt: skip
     """As solvers/newton.py's."""
-    from lapwing.kernels import gram
+    from lapwing.kernels import few_rows, gram
 
-    code = as_link(link).code
-    return gram.fit(problem.columns, y, sample_weight, code, *arrays, beta, tol, max_iter)
+    told = y, sample_weight, as_link(link).code
+    if among_documents(problem, arrays):
+        found = few_rows.fit(problem.documents, *told, arrays.mode, arrays.l2, beta, tol, max_iter)
+        if found[4] or len(problem.offset) > WIDEST:
+            return found
+    if not by_rows(problem):
+        return gram.fit(problem.columns, None, *told, *arrays, beta, tol, max_iter)
+    order, (indptr, indices, data, _) = problem.with_constant
+    ordered, permuted = beta[order], PriorArrays(*(part[order] for part in arrays))
+    found = gram.fit(None, (indptr, indices, data), *told, *permuted, ordered, tol, max_iter)
+    beta[order] = ordered
+    return found
 
 
 def minimise_many(

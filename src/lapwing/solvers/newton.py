@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.solvers import dense
+from lapwing.solvers.dense import is_smooth
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
@@ -74,11 +75,6 @@ def fit_many(
         FitResult(problem.spread(beta), **proof, variance=variance, dual=theta)
         for beta, proof, variance, theta in zip(betas, proofs, variances, found[-1], strict=True)
     ]
-
-
-def is_smooth(prior: PriorArrays) -> bool:
-    """Gaussian throughout: no kink, no bound."""
-    return not prior.l1.any() and bool(np.isinf(prior.lower).all() and np.isinf(prior.upper).all())
 
 
 def minimise_many(

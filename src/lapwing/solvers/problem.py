@@ -77,14 +77,27 @@ class Problem:
         )
 
     @cached_property
+    def gram_cost(self) -> float:
+        """Products in a Gram matrix of the columns, from rows, and in its factor, where they count a fifth."""
+        entries = np.diff(self.by_row[0]).astype(np.float64)
+        return float(np.sum(entries * (entries + 1.0))) / 2.0 + len(self.offset) ** 3 / 30.0
+
+    @cached_property
     def columns(self) -> np.ndarray:
         """(d+1, n) the columns one by one, offsets and all, the constant last."""
         indptr, indices, data, offset = self.by_column
-        columns = np.zeros((len(offset), self.n_documents))
-        columns[np.repeat(np.arange(len(offset) - 1), np.diff(indptr)), indices] = data
-        columns += offset[:, None]
+        columns = np.empty((len(offset), self.n_documents))
+        sp.csr_matrix((data, indices, indptr), shape=(len(offset) - 1, self.n_documents)).toarray(out=columns[:-1])
+        columns += offset[:, None] if offset.any() else 0.0
         columns[-1] = 1.0
         return columns
+
+    @cached_property
+    def documents(self) -> np.ndarray:
+        """(n, d) the documents one by one, offsets and all."""
+        indptr, indices, data, offset = self.by_row
+        rows = sp.csr_matrix((data, indices, indptr), shape=(self.n_documents, len(offset) - 1)).toarray()
+        return rows + offset[:-1] if offset.any() else rows
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """x_i·β + intercept of every document, from weights of features."""

@@ -78,7 +78,7 @@ def train_with_curves(
     together are at most `most_duals` numbers."""
     settings = settings or TrainSettings()
     told = targets(corpus.labels, corpus.exclusive, classes, joint=settings.joint)
-    if corpus.exclusive and any(len(row) != 1 for row in corpus.labels):
+    if corpus.exclusive and set(map(len, corpus.labels)) != {1}:
         raise InputError("every training document needs exactly one label; some have none or several")
     if corpus.exclusive and len(told.classes) > 2 and settings.threshold != "default":
         raise SettingsError(
@@ -263,7 +263,7 @@ def _provenance(
         "corpus": corpus.name,
         "source": dict(corpus.source),
         "documents": len(corpus),
-        "documents_with_labels": sum(1 for row in corpus.labels if row),
+        "documents_with_labels": sum(map(bool, corpus.labels)),
         "features": made.matrix.shape[1],
         "skipped": corpus.skipped,
         "prior": "none" if settings.solver == "greedy" else prior.shape.name,

@@ -159,7 +159,9 @@ class Categories:
 
         Features that are there by the prior's will only do not count among the d.
         """
-        seen = X.shape[1] - np.count_nonzero(self.columns.frequency[self.insisting] == 0)
+        seen = X.shape[1]
+        if len(self.insisting):
+            seen -= np.count_nonzero(self.columns.frequency[self.insisting] == 0)
         return seen + 1.0 if self.settings.standardize else norm_variance(X, self.weights, seen)
 
     def __len__(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,7 +49,7 @@ def targets(
 ) -> Targets:
     """Label sets to a membership matrix; `classes` fixes which there are, and their order."""
     if classes is None:
-        found = {label for row in labels for label in row}
+        found = set(chain.from_iterable(labels))
         try:
             classes = sorted(found)  # type: ignore[type-var]
         except TypeError:  # labels of several types have no order of their own
@@ -66,8 +67,8 @@ def targets(
     if not len(classes):
         raise InputError("training needs labelled documents, and none of these has a label")
     number = {label: k for k, label in enumerate(classes)}
-    rows = np.repeat(np.arange(len(labels)), [len(row) for row in labels])
-    columns = np.fromiter((number[label] for row in labels for label in row), dtype=np.int64, count=len(rows))
+    rows = np.repeat(np.arange(len(labels)), np.fromiter(map(len, labels), dtype=np.int64, count=len(labels)))
+    columns = np.fromiter(map(number.__getitem__, chain.from_iterable(labels)), dtype=np.int64, count=len(rows))
     member = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))
     return Targets(tuple(classes), exclusive, member, joint)
 

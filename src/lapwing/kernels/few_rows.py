@@ -1,0 +1,207 @@
+"""Ridge on fewer documents than features: Newton's method among the documents.
+
+    min_β Σ_i c_i loss(r_i) + Σ_j l2_j (β_j-m_j)²/2
+
+At the optimum β = m + D⁻¹Xᵀa, D = diag(l2), with one number a_i = c_i y_i θ_i for each document. With K = X D⁻¹ Xᵀ,
+p_i = c_i y_i θ_i and W the curvatures at scores f = Xm + Ka + b, Newton's next a and b satisfy
+
+    a' = p - W(K(a'-a) + δ),   b' = b + δ,   Σ_i a'_i = l2_d (b'-m_d)
+
+(Rasmussen and Williams, Gaussian Processes for Machine Learning, Algorithm 3.1, with a constant), by the factor of
+I + W^½ K W^½, which no scale of the columns upsets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels.gram import ROUNDING
+from lapwing.kernels.loss import assign, bend, intercept_only, losses, majorant
+from lapwing.kernels.quadratic import cholesky, dots, substitute
+
+CHUNK = 512  # features of the documents that lie in the cache together
+
+
+def _dot(x, y):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+_dot = part(_dot, fastmath=REASSOCIATING)
+
+
+@part
+def _times(K, x, out):
+    for i in range(x.size):
+        out[i] = _dot(K[i, : x.size], x)
+
+
+@part
+def _kernel_matrix(X, l2, K):
+    """K = X D⁻¹ Xᵀ, a chunk of features at a time; K has rows and columns of zeros up to a multiple of four."""
+    n, d, whole = X.shape[0], X.shape[1], K.shape[0]
+    sums, chunk = np.empty((4, 4)), np.zeros((whole, CHUNK))
+    K[:] = 0.0
+    for first in range(0, d, CHUNK):
+        width = min(CHUNK, d - first)
+        for j in range(width):
+            root = 1.0 / np.sqrt(l2[first + j])
+            for i in range(n):
+                chunk[i, j] = X[i, first + j] * root
+        for a in range(0, whole, 4):
+            for b in range(0, a + 4, 4):
+                dots(chunk, a, b, width, sums)
+                for p in range(4):
+                    for q in range(4):
+                        K[a + p, b + q] += sums[p, q]
+    for a in range(n):
+        for b in range(a):
+            K[b, a] = K[a, b]
+
+
+@part
+def _next(K, A, a, Ka, pull, curvature, room, out):
+    """out = (I + WK)⁻¹ x for x = pull + W Ka, by the factor of I + W^½KW^½ in A; Ka may be what is to be left out."""
+    n = a.size
+    for i in range(n):
+        out[i] = pull[i] + curvature[i] * Ka[i]
+    _times(K, out, room)
+    for i in range(n):
+        room[i] *= np.sqrt(curvature[i])
+    substitute(A, room, n)
+    for i in range(n):
+        out[i] -= np.sqrt(curvature[i]) * room[i]
+
+
+@part
+def _violation(X, a, left, l2, gradient, away):
+    """Σ_j |g_j| max(|β_j-m_j|, 1), g = Xᵀ left and β - m = D⁻¹Xᵀa."""
+    total = 0.0
+    for j in range(l2.size - 1):
+        gradient[j] = away[j] = 0.0
+    for i in range(a.size):
+        row = X[i]
+        for j in range(row.size):
+            gradient[j] += left[i] * row[j]
+            away[j] += a[i] * row[j]
+    for j in range(l2.size - 1):
+        total += abs(gradient[j]) * max(abs(away[j]) / l2[j], 1.0)
+    return total
+
+
+@kernel
+def fit(X, y, weight, link, mode, l2, beta, tol, max_rounds):
+    """X (n, d) dense, offsets and all; mode, l2, beta (d+1,), the constant last, which alone may have an l2 of 0.
+
+    `beta` is overwritten: all but its constant is no start, as the optimum is sought among the documents. Returns
+    (objective, gap, kkt_bound, rounds, converged, dual point), gap NaN where the constant's l2 is 0.
+    """
+    n, d = X.shape
+    whole = n + (4 - n % 4) % 4
+    K, A = np.empty((whole, whole)), np.empty((whole, whole))
+    _kernel_matrix(X, l2, K)
+    a, Ka, base = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        base[i] = _dot(X[i], mode[:d])
+    margin, theta, pull, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    u, v, room, zeros, shift, after = np.empty(n), np.empty(n), np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
+    common = intercept_only(y, weight, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
+    flat = l2[d] == 0.0
+    for i in range(n):
+        margin[i] = y[i] * (base[i] + common)
+    away = common - mode[d]
+    objective = losses(margin, weight, link, theta) + 0.5 * l2[d] * away * away
+    gradient = np.empty(d)
+    rounds, cautious, ending = 0, False, False
+    while True:
+        total = 0.0
+        for i in range(n):
+            pull[i] = weight[i] * y[i] * theta[i]
+            room[i] = a[i] - pull[i]
+            total += pull[i]
+        _times(K, room, shift)
+        slope = l2[d] * (common - mode[d]) - total
+        gap = 0.5 * _dot(room, shift)  # Σ_j g_j²/(2 l2_j)
+        if flat:  # without a feasible dual point the optimality conditions count
+            gap = abs(slope) * max(abs(common - mode[d]), 1.0) + _violation(X, a, room, l2, gradient, beta)
+        else:
+            gap += slope * slope / (2.0 * l2[d])
+        if gap <= 0.5 * tol * objective or ending or rounds >= max_rounds:
+            break
+        rounds += 1
+        for i in range(n):
+            bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
+            curvature[i] = weight[i] * max(bends, 1e-12)
+        for i in range(n):
+            for j in range(i):
+                A[i, j] = np.sqrt(curvature[i] * curvature[j]) * K[i, j]
+            A[i, i] = 1.0 + curvature[i] * K[i, i]
+        cholesky(A, n, 0.0)
+        _next(K, A, a, Ka, pull, curvature, room, u)
+        _next(K, A, a, zeros, curvature, curvature, room, v)
+        rise = (np.sum(u) - l2[d] * (common - mode[d])) / (np.sum(v) + l2[d])
+        for i in range(n):
+            u[i] -= rise * v[i] + a[i]  # the step of a
+        _times(K, u, shift)
+        along, across, above = _dot(a, shift), _dot(u, shift), common - mode[d]
+        promise = along + 0.5 * across + l2[d] * (above + 0.5 * rise) * rise
+        before = 0.5 * _dot(a, Ka) + 0.5 * l2[d] * above * above
+        for i in range(n):
+            promise -= pull[i] * (shift[i] + rise)
+        t = 1.0
+        while t > 1e-9:
+            for i in range(n):
+                after[i] = margin[i] + t * y[i] * (shift[i] + rise)
+            value = losses(after, weight, link, theta)
+            value += before + t * (along + 0.5 * t * across) + l2[d] * (above + 0.5 * t * rise) * t * rise
+            if value <= objective + 0.01 * t * promise:
+                break
+            t *= 0.5
+        if t <= 1e-9 or not promise < 0.0:
+            losses(margin, weight, link, theta)
+            ending = cautious or not -promise > ROUNDING * objective
+            cautious = True
+            continue
+        cautious = t < 0.25
+        common += t * rise
+        for i in range(n):
+            a[i] += t * u[i]
+        _times(K, a, Ka)
+        for i in range(n):
+            margin[i] = y[i] * (base[i] + Ka[i] + common)
+        away = common - mode[d]
+        objective = losses(margin, weight, link, theta) + 0.5 * _dot(a, Ka) + 0.5 * l2[d] * away * away
+
+    # The coefficients, and what they prove by themselves.
+    assign(beta, mode)
+    for i in range(n):
+        row = X[i]
+        for j in range(d):
+            beta[j] += a[i] * row[j] / l2[j]
+    beta[d] = common
+    total = 0.0
+    for j in range(d):
+        gradient[j] = 0.0
+    for i in range(n):
+        margin[i] = y[i] * (_dot(X[i], beta[:d]) + common)
+    objective = losses(margin, weight, link, theta) + 0.5 * l2[d] * (common - mode[d]) ** 2
+    for i in range(n):
+        pull[i] = weight[i] * y[i] * theta[i]
+        total += pull[i]
+        row = X[i]
+        for j in range(d):
+            gradient[j] -= pull[i] * row[j]
+    slope = l2[d] * (common - mode[d]) - total
+    gap = np.nan if flat else slope * slope / (2.0 * l2[d])
+    kkt_bound = abs(slope) * max(abs(common - mode[d]), 1.0)
+    for j in range(d):
+        away = beta[j] - mode[j]
+        gradient[j] += l2[j] * away
+        objective += 0.5 * l2[j] * away * away
+        gap += gradient[j] * gradient[j] / (2.0 * l2[j])
+        kkt_bound += abs(gradient[j]) * max(abs(away), 1.0)
+    converged = (kkt_bound if flat else gap) <= tol * objective
+    return objective, gap, kkt_bound, rounds, converged, theta
