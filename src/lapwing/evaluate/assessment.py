@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import Evaluation, evaluate
+from lapwing.formats.shapes import check, count, flag, label, maybe, number, text
 from lapwing.model.linear import LinearModel
 
 SCHEMA = 2
@@ -53,9 +54,8 @@ class Assessment:
             if record["schema"] != SCHEMA:
                 raise InputError(f"an evaluation of schema {record['schema']!r} is not known to this lapwing")
             values = {f.name: record[f.name] for f in fields(cls)}
+            check(record, _SHAPE)
             values["categories"] = [_category(one) for one in values["categories"]]
-            if not isinstance(values["evaluation"], dict) or not isinstance(values["documents"], int):
-                raise TypeError("the evaluation is not an object")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
@@ -64,12 +64,36 @@ class Assessment:
 
 
 def _category(record: dict[str, Any]) -> CategoryAssessment:
-    one = CategoryAssessment(**record)
-    for rows, width in ((one.grid, 2), (one.cuts, 3)):
-        for row in rows:
-            if len(row) != width or not all(isinstance(value, int | float) for value in row):
-                raise ValueError(f"expected rows of {width} numbers")
-    return one
+    return CategoryAssessment(**record)
+
+
+_RATES = dict.fromkeys(("precision", "recall", "f1"), maybe(number))
+_RELIABLE = {"documents": count, "probability": number, "share": number, "band": (number, number)}
+_CALIBRATION = {"reliability": [_RELIABLE], "by_chance?": maybe({"mean": number, "at_most": number})} | {
+    f"{name}?": maybe(number)
+    for name in ("log_loss", "relative_log_loss", "brier", "relative_brier", "expected_calibration_error")
+}
+_CONFUSED = {"true": label, "chosen": label, "documents": count}
+_EVALUATED = {
+    "category": label, "tp": count, "fp": count, "fn": count, "errors": count, "averaged": flag,
+    "calibration": _CALIBRATION, **_RATES,
+}  # fmt: skip
+_SHAPE = {
+    "corpus": text,
+    "documents": count,
+    "model": text,
+    "categories": [{"positives": count, "grid": [(count, count)], "cuts": [(number, count, count)]}],
+    "evaluation": {
+        "categories": [_EVALUATED],
+        "averages": dict.fromkeys(("macro", "micro", "weighted"), _RATES),
+        "accuracy": maybe(number),
+        "calibration": _CALIBRATION | {"in_words?": maybe(text)},
+        "confusion": maybe({"matrix": maybe([[count]]), "pairs": [_CONFUSED]}),
+        "categories_averaged": count,
+        "categories_left_out": count,
+        "labels_unknown_to_the_model": [label],
+    },
+}
 
 
 def assess(

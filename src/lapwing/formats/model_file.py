@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
 from lapwing.formats.files import read_regular, write_beside
+from lapwing.formats.provenance import check_provenance
 from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.stats.links import MODEL_LINKS
@@ -237,7 +238,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     classes = _labels(header["classes"])
     _need(isinstance(header["exclusive"], bool), "exclusive is not true or false")
     _need(header["link"] in MODEL_LINKS, f"unknown link {header['link']!r}")
-    _need(isinstance(header["provenance"], dict), "the provenance is not an object")
+    check_provenance(header["provenance"])
     rows = row_count(header["link"], len(classes), header["exclusive"])
     names = _names(tensors["terms"], tensors["terms_ptr"])
     weighting = _weighting(header, tensors, names) if is_text else None

@@ -1,0 +1,37 @@
+"""What a model file may say of its making. Whatever is not named here may be anything, and is shown to nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing.formats.shapes import check, count, label, maybe, named, number, text
+
+
+def _short(value: Any) -> bool:
+    """A string, a number, true, false or null."""
+    return value is None or label(value)
+
+
+_CURVE = {"variances": [number], "log_likelihood": [number], "chosen": count}
+SHAPE = {
+    **{f"{name}?": _short for name in (
+        "lapwing", "corpus", "prior", "multi_class", "variance", "intercept_variance", "class_weight", "threshold",
+        "threshold_data", "solver", "select_features", "max_features", "random_state", "tol", "date", "modelname",
+    )},
+    **{f"{name}?": count for name in ("documents", "documents_with_labels", "features", "skipped")},
+    "source?": named(_short),
+    "ngrams?": {"ngrams": count, "columns": count},
+    "selected_ridge?": {"alpha": [number], "objective": [number]},
+    "squeezed?": [maybe(text)],
+    "prior_rows?": [text],
+    "variance_curves?": named(_CURVE),
+}  # fmt: skip
+
+
+def check_provenance(record: Any) -> None:
+    """Raise ValueError for what would surprise those who show it."""
+    check(record, SHAPE, "provenance")
+    for curve in record.get("variance_curves", {}).values():
+        size = len(curve["variances"])
+        if len(curve["log_likelihood"]) != size or curve["chosen"] >= size:
+            raise ValueError("provenance.variance_curves: variances, likelihoods and the choice do not fit each other")

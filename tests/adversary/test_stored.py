@@ -1,0 +1,95 @@
+"""Evaluations, provenance and checkpoints with nonsense inside: refused or set aside, never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.run import Command
+from reporting.build import model
+
+from lapwing.errors import InputError
+from lapwing.evaluate.assessment import Assessment
+from lapwing.formats import save
+from lapwing.formats.model_file import from_bytes, to_bytes
+from lapwing.reporting import Contents, page
+
+NONSENSE: list[Any] = [None, True, -1, 10**400, 1.5, "x", [], [[]], {}, {"a": 1}, [None], "\ud800"]
+
+
+def places(record: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every key and index of a record."""
+    inside = record.items() if isinstance(record, dict) else enumerate(record) if isinstance(record, list) else ()
+    return [place for key, value in inside for place in ((*at, key), *places(value, (*at, key)))]
+
+
+def with_nonsense(record: Any, place: tuple[Any, ...], value: Any) -> Any:
+    record = copy.deepcopy(record)
+    inside = record
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = value
+    return record
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory, trained: Path, news: Path) -> tuple[Path, dict[str, Any]]:
+    from cli.run import new_process
+
+    assert new_process("evaluate", trained, news, "--store").code == 0
+    stored = Path(f"{trained}.evaluation.json")
+    return trained, json.loads(stored.read_bytes())
+
+
+def test_a_stored_evaluation_with_nonsense(evaluated: tuple[Path, dict[str, Any]]) -> None:
+    """It is refused, or a page can be made with it."""
+    from lapwing.formats import load
+
+    path, record = evaluated
+    loaded = load(path)
+    draw = random.Random(1)
+    tried = [(place, value) for place in places(record) for value in NONSENSE]
+    refused = 0
+    for place, value in draw.sample(tried, 600):
+        try:
+            found = Assessment.from_dict(with_nonsense(record, place, value))
+        except InputError:
+            refused += 1
+            continue
+        names = [row["category"] for row in found.evaluation["categories"]]
+        if len(found.categories) == len(loaded.categories) and names == list(loaded.classes):
+            page(Contents("m", loaded, found).to_dict())
+    assert refused > 300
+
+
+PROVENANCE: dict[str, Any] = {
+    "lapwing": "0.2", "corpus": "c", "source": {"format": "csv"}, "documents": 3, "prior": "laplace", "date": "today",
+    "ngrams": {"ngrams": 3, "columns": 2}, "squeezed": [None, "few", None],
+    "selected_ridge": {"alpha": [1.0], "objective": [1.0]},
+    "variance_curves": {"energy": {"variances": [1.0, 2.0], "log_likelihood": [-1.0, -2.0], "chosen": 1}},
+}  # fmt: skip
+
+
+def test_a_provenance_with_nonsense(run: Command, tmp_path: Path) -> None:
+    """It is refused at load, or everything that shows it can."""
+    whole = model()
+    draw = random.Random(2)
+    tried = [(place, value) for place in places(PROVENANCE) for value in NONSENSE if value != "\ud800"]
+    refused = 0
+    for place, value in draw.sample(tried, 150):
+        whole.provenance.clear()
+        whole.provenance.update(with_nonsense(PROVENANCE, place, value))
+        try:
+            loaded = from_bytes(to_bytes(whole))
+        except InputError:
+            refused += 1
+            continue
+        save(loaded, tmp_path / "m.lapwing")
+        assert run("inspect", tmp_path / "m.lapwing").code == 0
+        page(Contents("m", loaded).to_dict())
+        loaded._repr_html_()
+    assert refused > 75
