@@ -19,7 +19,7 @@ _SHIFT = 21
 _LOW = (1 << _SHIFT) - 1
 
 LONG = np.uint64(255)
-_CHUNK = 64  # tokens that are looked up together: memory answers many such loads at a time
+_CHUNK = 256  # tokens that are looked up together: memory answers many such loads at a time
 _PRIME = np.uint64(1099511628211)
 
 
@@ -308,3 +308,32 @@ def keys(chars, ends):
     for t in range(n):
         firsts[t], seconds[t] = _key(chars, ends[t], ends[t + 1])
     return firsts, seconds
+
+
+@kernel
+def spelled(items, joint, spelling, ends):
+    """(n, k) numbers of terms, plus 1, to bytes: those of a row with `joint` between them, up to the first 0; a line
+    feed, which no term has, after every row. Term t is spelling[ends[t]:ends[t+1]].
+    """
+    n, longest = items.shape
+    size = n
+    for row in range(n):
+        for k in range(longest):
+            if items[row, k] > 0:
+                size += ends[items[row, k]] - ends[items[row, k] - 1] + (k > 0) * joint.size
+    out = np.empty(size, np.uint8)
+    top = 0
+    for row in range(n):
+        for k in range(longest):
+            if items[row, k] == 0:
+                break
+            if k > 0:
+                for b in joint:
+                    out[top] = b
+                    top += 1
+            for at in range(ends[items[row, k] - 1], ends[items[row, k]]):
+                out[top] = spelling[at]
+                top += 1
+        out[top] = 10
+        top += 1
+    return out

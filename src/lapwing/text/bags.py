@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.reading import read_tokens
+from lapwing.text.reading import read_tokens, spell_out
 from lapwing.text.rows import Counts, in_order
 from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
@@ -81,7 +81,7 @@ def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool 
     lengths, indices, counts = (np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True))
     order = np.lexsort((low[:n_ngrams], high[:n_ngrams])) if low[:n_ngrams].any() else np.argsort(high[:n_ngrams])
     names = _names(high[order], low[order], bits, longest, read.terms, settings)
-    if settings.joint and any(letter < settings.joint for term in read.terms for letter in term):
+    if settings.tokens == "ready" and any(letter < settings.joint for term in read.terms for letter in term):
         again = sorted(range(n_ngrams), key=names.__getitem__)  # what is joined is not the least of all letters
         order, names = order[again], [names[k] for k in again]
     rank = np.empty(n_ngrams, np.int32)
@@ -110,14 +110,6 @@ def _names(
     for k in range(longest):
         word, place = (high, k) if k < in_a_word else (low, k - in_a_word)
         items[:, k] = (word >> np.uint64(64 - bits * (place + 1))) & mask
-    if not settings.joint and "\0" not in terms[:1]:
-        codes = np.array([0, *map(ord, terms)], dtype=np.uint32)[items]
-        return np.ascontiguousarray(codes).view(f"<U{longest}")[:, 0].tolist()  # the zeros at the end are left out
-    spelled = np.array(["", *terms], dtype=object)[items]
-    names = np.empty(len(items), dtype=object)
-    lengths = np.count_nonzero(items, axis=1)
-    for length in range(1, longest + 1):
-        here = np.flatnonzero(lengths == length)
-        columns = spelled[here, :length].T.tolist()
-        names[here] = np.fromiter(map(settings.joint.join, zip(*columns, strict=True)), object, len(here))
-    return names.tolist()
+    encoded = [term.encode() for term in terms]
+    ends = np.cumsum([0, *map(len, encoded)])
+    return spell_out(items, settings.joint, np.frombuffer(b"".join(encoded), np.uint8), ends)

@@ -207,17 +207,21 @@ def _sorted(n: int, spelling: np.ndarray, ends: np.ndarray) -> tuple[list[str], 
     among = np.flatnonzero(alike[1:] | alike[:-1])  # those that share their first eight bytes with others
     some = order[among]
     order[among] = some[np.lexsort((second[some], first[some]))]
-    content, at = spelling[: ends[n]].tobytes(), ends[: n + 1]
-    if (second[some] & LONG == LONG).any():  # what follows is a hash: their spelling decides
-        at_ = at.tolist()
-        order[among] = sorted(order[among].tolist(), key=lambda t: content[at_[t] : at_[t + 1]])
+    is_long = second[some] & LONG == LONG
+    if is_long.any():  # what follows is a hash: their spelling decides, and that of all that begin as they do
+        places = among[np.isin(key[among], np.unique(first[some[is_long]]))]
+        content, at = spelling[: ends[n]].tobytes(), ends.tolist()
+        order[places] = sorted(order[places].tolist(), key=lambda t: content[at[t] : at[t + 1]])
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
-    starts, pasts = at[order].tolist(), at[order + 1].tolist()
-    letters = content.decode()
-    if len(letters) == len(content):
-        return [letters[a:b] for a, b in zip(starts, pasts, strict=True)], place
-    return [content[a:b].decode() for a, b in zip(starts, pasts, strict=True)], place
+    return spell_out(order[:, None] + 1, "", spelling, ends), place
+
+
+def spell_out(items: np.ndarray, joint: str, spelling: np.ndarray, ends: np.ndarray) -> list[str]:
+    """What kernels/tokens.py `spelled` spells, as strings."""
+    from lapwing.kernels.tokens import spelled
+
+    return spelled(items, np.frombuffer(joint.encode(), np.uint8), spelling, ends).tobytes().decode().split("\n")[:-1]
 
 
 def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
