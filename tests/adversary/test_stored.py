@@ -70,7 +70,7 @@ PROVENANCE: dict[str, Any] = {
     "lapwing": "0.2", "corpus": "c", "source": {"format": "csv"}, "documents": 3, "prior": "laplace", "date": "today",
     "ngrams": {"ngrams": 3, "columns": 2}, "squeezed": [None, "few", None],
     "selected_ridge": {"alpha": [1.0], "objective": [1.0]},
-    "variance_curves": {"energy": {"variances": [1.0, 2.0], "log_likelihood": [-1.0, -2.0], "chosen": 1}},
+    "variance_curves": {"energy": {"variances": [1.0, 2.0], "log_likelihood": [-1.0, -2.0], "chosen": 2.0}},
 }  # fmt: skip
 
 
@@ -93,3 +93,46 @@ def test_a_provenance_with_nonsense(run: Command, tmp_path: Path) -> None:
         page(Contents("m", loaded).to_dict())
         loaded._repr_html_()
     assert refused > 75
+
+
+@pytest.mark.parametrize("ngrams", [False, True])
+@pytest.mark.parametrize("nonsense", [b"", b"x" * 7, bytes(200), b"\xff" * 400, None])
+def test_a_checkpoint_with_nonsense(
+    run: Command, news: Path, tmp_path: Path, nonsense: bytes | None, ngrams: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records that are whole and mean nothing: the file is set aside, and training starts anew and says so."""
+    from lapwing.engine import checkpoint
+    from lapwing.training import Categories
+
+    options = ("--ngrams", "word") if ngrams else ()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert run("train", news, "-o", tmp_path / "a", *options).code == 0
+    keys = []
+    begin = checkpoint.Checkpoint._begin
+
+    def noted(self: checkpoint.Checkpoint) -> None:
+        keys.append(self.key)
+        begin(self)
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "_begin", noted)
+    monkeypatch.setattr(Categories, "__len__", _fail)
+    assert run("train", news, "-o", tmp_path / "b", *options).code == 1
+    monkeypatch.undo()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    path = tmp_path / "b.checkpoint"
+    assert not path.exists()  # a run that failed before it finished anything leaves nothing behind
+    with checkpoint.Checkpoint(path, keys[0], "1970-01-01") as made:
+        if nonsense is None:
+            made.append(99, bytes(200))  # no such category
+        else:
+            made.append(0, nonsense)
+    ran = run("train", news, "-o", tmp_path / "b", *options)
+    assert ran.code == 0
+    assert "starts anew" in ran.err
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+    assert (tmp_path / "b.checkpoint.damaged").exists()
+    assert not path.exists()
+
+
+def _fail(*_: Any) -> None:
+    raise ZeroDivisionError

@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import struct
 import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import IO
+from typing import IO, TypeVar
 
 from lapwing.errors import InputError
 from lapwing.formats.files import output_target
@@ -26,6 +29,8 @@ except ImportError:  # there is none on Windows
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
+
+Record = TypeVar("Record")
 
 FORMAT = 1
 HEAD = struct.Struct("<qqI")
@@ -41,6 +46,7 @@ class Checkpoint:
         self.path, self.key, self.started = path, key, started
         self.records: dict[int, bytes] = {}
         self._lock = Lock()
+        self._written = False
         try:
             found = path.exists()
             self._stream = _open_alone(path)
@@ -49,8 +55,24 @@ class Checkpoint:
         except OSError as error:
             raise InputError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
         if not end:
-            header = {"lapwing checkpoint": FORMAT, "key": key, "started": started}
-            self._write(json.dumps(header).encode() + b"\n")
+            self._begin()
+
+    def _begin(self) -> None:
+        header = {"lapwing checkpoint": FORMAT, "key": self.key, "started": self.started}
+        self._write(json.dumps(header).encode() + b"\n")
+
+    def finished(self, parse: Callable[[int, bytes], Record]) -> dict[int, Record]:
+        """The records as `parse` reads them; where it cannot, the file is set aside and there are none."""
+        try:
+            return {number: parse(number, content) for number, content in self.records.items()}
+        except Exception as error:  # anything can come out of bytes that no run of ours wrote
+            aside = self.path.with_name(f"{self.path.name}.damaged")
+            shutil.copyfile(self.path, aside)
+            log.warning("%s cannot be read (%s): it is kept as %s, and the run starts anew", self.path, error, aside)
+        self._stream.truncate(0)
+        self.records.clear()
+        self._begin()
+        return {}
 
     def append(self, number: int, content: bytes) -> None:
         """From any thread. What has been appended survives this process."""
@@ -58,6 +80,7 @@ class Checkpoint:
         crc = zlib.crc32(content, zlib.crc32(head))
         with self._lock:
             self._write(head + struct.pack("<I", crc) + content)
+            self._written = True
 
     def _write(self, content: bytes) -> None:
         try:
@@ -99,6 +122,9 @@ class Checkpoint:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None and not self.records and not self._written:
+            with suppress(OSError):
+                self.path.unlink()  # a run that failed before it finished anything leaves nothing to go on from
         self.close()
 
 

@@ -12,7 +12,7 @@ def _short(value: Any) -> bool:
     return value is None or label(value)
 
 
-_CURVE = {"variances": [number], "log_likelihood": [number], "chosen": count}
+_CURVE = {"variances": [number], "log_likelihood": [number], "chosen": number}
 SHAPE = {
     **{f"{name}?": _short for name in (
         "lapwing", "corpus", "prior", "multi_class", "variance", "intercept_variance", "class_weight", "threshold",
@@ -33,5 +33,5 @@ def check_provenance(record: Any) -> None:
     check(record, SHAPE, "provenance")
     for curve in record.get("variance_curves", {}).values():
         size = len(curve["variances"])
-        if len(curve["log_likelihood"]) != size or curve["chosen"] >= size:
-            raise ValueError("provenance.variance_curves: variances, likelihoods and the choice do not fit each other")
+        if len(curve["log_likelihood"]) != size:
+            raise ValueError("provenance.variance_curves: variances and likelihoods differ in number")

@@ -133,7 +133,7 @@ def _fit_all(
     """Every category, in order; those of the checkpoint as they are there, the others appended to it."""
     if isinstance(categories, Polytomous):
         return categories.fit_all()
-    fits = {} if finished is None else {row: CategoryFit.from_bytes(one) for row, one in finished.records.items()}
+    fits = {} if finished is None else finished.finished(categories.stored)
     rows = [row for row in range(len(categories)) if row not in fits]
     if fits:
         log.warning("going on after %d of %d categories, from %s", len(fits), len(categories), finished.path)  # type: ignore[union-attr]

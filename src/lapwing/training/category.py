@@ -90,7 +90,9 @@ class CategoryFit(Proven):
         numbers |= {"rounds": int(numbers["rounds"]), "converged": bool(numbers["converged"])}
         at = 8 * (len(_NUMBERS) + 2)
         head = at + 8 * int(rows) * int(columns)
-        kept = (len(content) - head) // 12
+        kept, rest = divmod(len(content) - head, 12)
+        if rest or kept < 0:
+            raise ValueError("a category's record is not whole")
         curve = None
         if rows:
             grid = np.frombuffer(content, "<f8", int(rows * columns), at).reshape(int(rows), int(columns))
@@ -191,6 +193,21 @@ class Categories:
         """What all categories share, made once, before threads ask for it."""
         if self.settings.select_features is None:
             self.problem  # noqa: B018
+
+    @property
+    def width(self) -> int:
+        """Features that a fit chooses from."""
+        return int(self.X.shape[1])
+
+    def stored(self, row: int, content: bytes) -> CategoryFit:
+        """A fit from a checkpoint; ValueError for what cannot be one of these categories'."""
+        one = CategoryFit.from_bytes(content)
+        features, width = one.features, self.width
+        if not 0 <= row < len(self) or not np.isfinite(one.weights).all() or not np.isfinite(one.intercept):
+            raise ValueError(f"record {row} is no category's")
+        if len(features) and (features.min() < 0 or features.max() >= width or np.any(np.diff(features) <= 0)):
+            raise ValueError(f"record {row} has features that there are not")
+        return one
 
     def fit_block(self, rows: Sequence[int]) -> list[CategoryFit]:
         """Categories by row of the model."""

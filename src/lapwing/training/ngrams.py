@@ -68,6 +68,10 @@ class NgramCategories(Categories):
         assert settings.ngrams is not None
         self.space, self.ngrams, self.documents_apart = space, settings.ngrams, validation
 
+    @property
+    def width(self) -> int:
+        return len(self.space.node)
+
     def prepare(self) -> None:
         self.norm_variance  # noqa: B018
 
