@@ -10,7 +10,7 @@ import pytest
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
-from lapwing.experiments.fewlabel import descriptions, learning_curves, table_of, write
+from lapwing.experiments.fewlabel import descriptions, learning_curves, reproduction, table_of
 from lapwing.experiments.fewlabel.run import HEADERS
 
 TOPICS = {
@@ -40,8 +40,8 @@ def test_words_named_in_advance_help(exclusive: bool, tmp_path: Path) -> None:
     assert curves.words["grain"] == f"grain {TOPICS['grain']}"
     again = learning_curves(corpus(exclusive), TOPICS, sizes=(1, 3, 8), draws=3, n_jobs=2)
     np.testing.assert_array_equal(again.named, curves.named)
-    assert [row[0] for row in table_of(curves)] == ["1", "3", "8"]
-    write([curves], tmp_path / "out")
+    assert [row[0] for row in table_of(curves).rows] == ["1", "3", "8"]
+    reproduction([curves]).write(tmp_path / "out")
     record = json.loads((tmp_path / "out" / "results.json").read_text())
     assert record["corpora"][0]["positives"] == [1, 3, 8]
     assert (tmp_path / "out" / "few-labels.png").read_bytes().startswith(b"\x89PNG")
@@ -50,7 +50,7 @@ def test_words_named_in_advance_help(exclusive: bool, tmp_path: Path) -> None:
 def test_corpora_that_do_not_do() -> None:
     with pytest.raises(InputError, match="no category has 50 positive"):
         learning_curves(corpus(False), TOPICS, sizes=(50,), draws=1)
-    with pytest.raises(InputError, match="split 'test'"):
+    with pytest.raises(InputError, match="none of 'test'"):
         learning_curves(corpus(True).part("train"), TOPICS, sizes=(1,), draws=1)
 
 

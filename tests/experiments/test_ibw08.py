@@ -56,7 +56,7 @@ def test_from_a_corpus_to_its_files(run: Command, sentences: Path, tmp_path: Pat
     assert all(source.startswith("data:image/png;base64,") for source in sources)
     for name in ("f1-word", "time-word", "f1-char", "time-char"):
         assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    for said in ("one order of magnitude", "Strongest n-grams of characters", "40 to train on, 20 to test on"):
+    for said in ("order of magnitude", "Strongest n-grams of characters", "40 to train on, 20 to test on"):
         assert said in page
 
 

@@ -15,6 +15,7 @@ from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
 
 if TYPE_CHECKING:
+    from lapwing.cli._progress import Progress
     from lapwing.experiments.shown import Reproduction
 
 REUTERS = "reuters21578.*"
@@ -43,6 +44,29 @@ _threads = click.option("--jobs", type=int, callback=_jobs, default=-1,
 
 def _output(name: str) -> Callable[[Any], Any]:
     return click.option("-o", "--output", default=name, show_default=True, help="The folder to write to.")
+
+
+def _run(output: str, as_json: bool, experiment: Callable[[Progress], Reproduction]) -> None:
+    """Check what can be checked before the work, do it, write the files, show the tables."""
+    folder = _checked_folder(output)
+    from lapwing.experiments.shown import check_matplotlib
+
+    check_matplotlib()
+    with progress_bar(quiet=as_json) as progress:
+        announce_compiling()
+        made = experiment(progress)
+        made.write(folder)
+    if as_json:
+        print_json(made.to_dict())
+        return
+    for one in made.tables:
+        grid = table(*one.head, left=range(one.words))
+        for row in one.rows:
+            grid.add_row(*row)
+        show(one.title, *([one.note] if one.note else []), "", grid, "")
+    for paragraph in made.notes:
+        show(paragraph, "")
+    echo(f"wrote {folder / 'index.html'}, results.json and {len(made.pictures)} figures in {quote(str(folder))}")
 
 
 @command.command("glm07")
@@ -75,23 +99,20 @@ def glm07(
     titles and bodies are read, without what stands between < and >, as the paper's tools seem to have done.
     Writes results.json, index.html and the figures.
     """
-    folder = _checked_folder(output)
     reading["smart_require"] = reading["smart_require"] or "TWM"  # the records that the paper used
     reading["reuters_text"] = "glm07"  # and their text
     from lapwing.experiments.glm07 import reproduce
     from lapwing.experiments.glm07.paper import paper_for
-    from lapwing.experiments.shown import check_matplotlib
 
-    check_matplotlib()
-    with progress_bar(quiet=as_json) as progress:
+    def experiment(progress: Progress) -> Reproduction:
         corpus = read_documents(_archive_in(data), reading, progress)
-        announce_compiling()
-        made = reproduce(
+        return reproduce(
             corpus, paper_for(corpus.source.get("format", ""), reading["reuters_split"]),
             categories=_lines(categories), test_ids=_lines(test_ids), quick=quick, seed=seed, n_jobs=jobs,
             progress=progress,
         )  # fmt: skip
-    _finish(made, folder, as_json)
+
+    _run(output, as_json, experiment)
 
 
 @command.command("fewlabel")
@@ -124,36 +145,21 @@ def fewlabel(
     The words are the categories' names, and what the collection says of them: Reuters-21578's own notes, and
     Usenet's lines for the 20 Newsgroups. Writes results.json and few-labels.png.
     """
-    folder = _checked_folder(output)
-    from lapwing.experiments.fewlabel import SIZES, descriptions, learning_curves, table_of, write
-    from lapwing.experiments.fewlabel.output import HEAD
+    from lapwing.experiments.fewlabel import SIZES, descriptions, learning_curves, reproduction
     from lapwing.experiments.settings import training
-    from lapwing.experiments.shown import check_matplotlib
     from lapwing.stats.prior_files import read_words
 
-    check_matplotlib()
-    every = []
-    with progress_bar(quiet=as_json) as progress:
-        for path in data:
-            corpus = read_documents(_archive_in(path), reading, progress)
-            announce_compiling()
-            told: dict[Any, str] = descriptions(corpus.categories(), _archive_in(path))
-            if words is not None:
-                told = {row.category: row.feature for row in read_words(words).rows}
-            every.append(learning_curves(
-                corpus, told, sizes=[n for n in SIZES if n <= most], draws=draws,
-                settings=training(prior=prior), seed=seed, n_jobs=jobs, progress=progress,
-            ))  # fmt: skip
-        write(every, folder)
-    if as_json:
-        print_json([curves.to_dict() for curves in every])
-        return
-    for curves in every:
-        grid = table(*HEAD)
-        for row in table_of(curves):
-            grid.add_row(*row)
-        show(f"{curves.corpus}: macro F1 over {len(curves.categories)} categories", "", grid, "")
-    echo(f"wrote results.json and few-labels.png in {quote(str(folder))}")
+    def curves(path: str, progress: Progress) -> Any:
+        corpus = read_documents(path, reading, progress)
+        named: dict[Any, str] = descriptions(corpus.categories(), path)
+        if words is not None:
+            named = {row.category: row.feature for row in read_words(words).rows}
+        return learning_curves(
+            corpus, named, sizes=[n for n in SIZES if n <= most], draws=draws, settings=training(prior=prior),
+            seed=seed, n_jobs=jobs, progress=progress,
+        )  # fmt: skip
+
+    _run(output, as_json, lambda progress: reproduction([curves(_archive_in(path), progress) for path in data]))
 
 
 @command.command("aagbd11")
@@ -171,17 +177,14 @@ def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: 
     beside ours; its Table 6, F1 and sparsity by α, is made on any corpus. Writes results.json, index.html and the
     figure.
     """
-    folder = _checked_folder(output)
     from lapwing.experiments.aagbd11 import reproduce
     from lapwing.experiments.aagbd11.paper import paper_for
-    from lapwing.experiments.shown import check_matplotlib
 
-    check_matplotlib()
-    with progress_bar(quiet=as_json) as progress:
+    def experiment(progress: Progress) -> Reproduction:
         corpus = read_documents(_archive_in(data), reading, progress)
-        announce_compiling()
-        made = reproduce(corpus, paper_for(corpus), quick=quick, seed=seed, n_jobs=jobs, progress=progress)
-    _finish(made, folder, as_json)
+        return reproduce(corpus, paper_for(corpus), quick=quick, seed=seed, n_jobs=jobs, progress=progress)
+
+    _run(output, as_json, experiment)
 
 
 @command.command("ibw08")
@@ -215,20 +218,15 @@ def ibw08(
     DATA or by 5-fold cross-validation; beside them liblinear's L1 logistic regression and linear SVM on the matrix
     of all n-grams. Writes results.json, index.html and the figures.
     """
-    folder = _checked_folder(output)
     from dataclasses import replace
 
     from lapwing.experiments.ibw08 import Plan, reproduce
-    from lapwing.experiments.shown import check_matplotlib
 
-    check_matplotlib()
     plan = Plan.quick() if quick else Plan()
     plan = replace(plan, tokens=tokens or plan.tokens, explicit=min(explicit, plan.explicit))
-    with progress_bar(quiet=as_json) as progress:
-        corpus = read_documents(data, reading, progress)
-        announce_compiling()
-        made = reproduce(corpus, plan, seed=seed, n_jobs=jobs, progress=progress)
-    _finish(made, folder, as_json)
+    _run(output, as_json, lambda progress: reproduce(
+        read_documents(data, reading, progress), plan, seed=seed, n_jobs=jobs, progress=progress
+    ))  # fmt: skip
 
 
 @command.command("egjlm03")
@@ -246,16 +244,11 @@ def egjlm03(data: str, output: str, reading: dict[str, Any], quick: bool, jobs: 
     run under a Laplace prior is made twice: to the optimum, and as the authors seem to have run it. Writes
     results.json, index.html and the figure.
     """
-    folder = _checked_folder(output)
     from lapwing.experiments.egjlm03 import reproduce
-    from lapwing.experiments.shown import check_matplotlib
 
-    check_matplotlib()
-    with progress_bar(quiet=as_json) as progress:
-        corpus = read_documents(_archive_in(data), reading, progress)
-        announce_compiling()
-        made = reproduce(corpus, quick=quick, n_jobs=jobs, progress=progress)
-    _finish(made, folder, as_json)
+    _run(output, as_json, lambda progress: reproduce(
+        read_documents(_archive_in(data), reading, progress), quick=quick, n_jobs=jobs, progress=progress
+    ))  # fmt: skip
 
 
 @command.command("lpr17")
@@ -272,15 +265,11 @@ def lpr17(output: str, draws: int | None, quick: bool, seed: int, jobs: int, as_
     With a linear SVM and the signs recovered, which the paper left for later. Needs no data. Writes
     results.json, index.html and the figures.
     """
-    folder = _checked_folder(output)
     from lapwing.experiments.lpr17 import reproduce
-    from lapwing.experiments.shown import check_matplotlib
 
-    check_matplotlib()
-    with progress_bar(quiet=as_json) as progress:
-        announce_compiling()
-        made = reproduce(draws=draws, quick=quick, seed=seed, n_jobs=jobs, progress=progress)
-    _finish(made, folder, as_json)
+    _run(output, as_json, lambda progress: reproduce(
+        draws=draws, quick=quick, seed=seed, n_jobs=jobs, progress=progress
+    ))  # fmt: skip
 
 
 def _checked_folder(output: str) -> Path:
@@ -309,18 +298,3 @@ def _lines(path: str | None) -> list[str] | None:
     if not any(lines):
         raise InputError(f"expected a list, one entry per line, and {path} is empty")
     return [line for line in lines if line]
-
-
-def _finish(made: Reproduction, folder: Path, as_json: bool) -> None:
-    made.write(folder)
-    if as_json:
-        print_json(made.to_dict())
-        return
-    for one in made.tables:
-        grid = table(*one.head, left=range(one.words))
-        for row in one.rows:
-            grid.add_row(*row)
-        show(one.title, one.note, "", grid, "")
-    for paragraph in made.text:
-        show(paragraph, "")
-    echo(f"wrote {folder / 'index.html'}, results.json and {len(made.pictures)} figures in {quote(str(folder))}")

@@ -6,15 +6,16 @@ import base64
 import io
 import json
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lapwing.corpus import Corpus
 from lapwing.errors import InputError, MissingExtraError
 from lapwing.formats.files import write_beside
+from lapwing.training import run_date
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,32 +54,83 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reproduction(ABC):
-    """What an experiment came to; each adds what it was made of."""
+class Reproduction:
+    """What an experiment came to: the same files and the same page for every paper.
 
+    experiment   the paper's name;  title, about   of the page
+    notes        how ours was made and where it is known to differ, a paragraph each
+    pictures     file name → caption and PNG
+    record       what results.json holds besides
+    folded       a long table that the page opens on demand
+    """
+
+    experiment: str
+    title: str
+    about: str
     tables: tuple[Table, ...]
-    text: tuple[str, ...]
-    pictures: dict[str, tuple[str, bytes]]  # file name: caption and content
+    notes: tuple[str, ...]
+    pictures: dict[str, tuple[str, bytes]]
+    record: dict[str, Any]
+    folded: Table | None = None
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """results.json"""
+        about = {"experiment": self.experiment, "date": run_date()}
+        return _plain({**about, **self.record, "notes": list(self.notes)})
 
-    @abstractmethod
     def page(self) -> str:
         """index.html"""
+        folded = []
+        if self.folded is not None:
+            inside = table_html(self.folded, heading=False)
+            folded = [f"<details><summary>{escape(self.folded.title)}</summary>{inside}</details>"]
+        parts = [
+            f"<p>{escape(self.about)}</p>",
+            *map(table_html, self.tables),
+            "<h2>Figures</h2>" if self.pictures else "",
+            *(picture_html(key, *picture) for key, picture in self.pictures.items()),
+            "<h2>How it was made, and where it differs</h2>",
+            *(f"<p>{escape(paragraph)}</p>" for paragraph in self.notes),
+            *folded,
+        ]
+        return document(self.title, parts)
 
-    def write(self, folder: Path) -> list[str]:
-        """results.json, index.html and the pictures into `folder`, making it; returns their names."""
-        return write_files(folder, self.to_dict(), self.page(), self.pictures)
+    def write(self, folder: Path) -> None:
+        """results.json, index.html and the pictures into `folder`, making it; a file appears when it is complete."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+        files = {f"{name}.png": content for name, (_, content) in self.pictures.items()}
+        files |= {"results.json": text.encode() + b"\n", "index.html": self.page().encode()}
+        for name, content in files.items():
+            write_beside(folder / name, content)
 
-    def words(self) -> list[str]:
-        """The text, as paragraphs of a page."""
-        return [f"<p>{escape(paragraph)}</p>" for paragraph in self.text]
 
-    def drawn(self) -> list[str]:
-        """The pictures, for a page."""
-        return [picture_html(key, *picture) for key, picture in self.pictures.items()]
+def both_parts(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """The training and the test part."""
+    if missing := sorted({"train", "test"} - set(corpus.split)):
+        raise InputError(
+            f"{corpus.name}: expected documents of splits train and test, found none of {missing[0]!r}; "
+            "give a corpus with both, such as JSON lines with a key split"
+        )
+    return corpus.part("train"), corpus.part("test")
+
+
+def near(table: str, cells: Mapping[str, tuple[float, float]], points: float = 2.5) -> str:
+    """How many of the cells (paper, ours) are within so many points of print, and which is furthest."""
+    off = {name: ours - paper for name, (paper, ours) in cells.items()}
+    worst = max(off, key=lambda name: abs(off[name]))
+    close = sum(abs(value) <= points for value in off.values())
+    return (
+        f"{table}: {close} of {len(off)} figures are within {points} points of print; furthest is {worst}, "
+        f"{signed(off[worst])}."
+    )
+
+
+def signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def check_matplotlib() -> None:
@@ -147,26 +199,6 @@ def picture_html(key: str, caption: str, content: bytes) -> str:
         f'<figure id="{key}"><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
-
-
-def write_files(
-    folder: Path, results: Mapping[str, Any], page: str, pictures: Mapping[str, tuple[str, bytes]]
-) -> list[str]:
-    """results.json, index.html and the pictures into `folder`, making it; a file appears only when it is complete.
-
-    Returns their names.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
-    text = json.dumps(_plain(results), ensure_ascii=False, indent=1, allow_nan=False)
-    files = {f"{name}.png": content for name, (_, content) in pictures.items()}
-    files["results.json"] = text.encode() + b"\n"
-    files["index.html"] = page.encode()
-    for name, content in files.items():
-        write_beside(folder / name, content)
-    return list(files)
 
 
 def _plain(value: Any) -> Any:

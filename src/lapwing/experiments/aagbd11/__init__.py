@@ -6,6 +6,6 @@ run         parameters by cross-validation, the fits, the sweep over α
 output      tables, picture and page
 """
 
-from lapwing.experiments.aagbd11.output import Reproduction, reproduce
+from lapwing.experiments.aagbd11.output import reproduce
 
-__all__ = ["Reproduction", "reproduce"]
+__all__ = ["reproduce"]

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from lapwing.corpus import Corpus
-from lapwing.experiments import shown
 from lapwing.experiments.aagbd11.collection import Collection, collect
 from lapwing.experiments.aagbd11.paper import REUTERS, SWEEP, Paper
 from lapwing.experiments.aagbd11.run import METHODS, RIDGE, SELECTED, Result, Runs, run_everything
-from lapwing.experiments.shown import (
-    INK,
-    LINES,
-    Table,
-    check_matplotlib,
-    document,
-    new_figure,
-    png,
-    table_html,
-)
-from lapwing.training import Progress, run_date
+from lapwing.experiments.shown import INK, LINES, Reproduction, Table, check_matplotlib, near, new_figure, png
+from lapwing.training import Progress
 
 # Two of ten folds of the training part, variances of 31.6, 100 and 316; raw or logarithmic TF, words in one or three
 # documents or more.
@@ -31,51 +21,6 @@ CHOSEN_ON_TRAINING = (
     "(0.886 and 0.887); by log-likelihood raw ones and all words for Selected Ridge (−1436, with the cut −1446), "
     "but logarithms with the cut for ridge (−1271, raw −1307)."
 )
-NEAR = 2.5  # points of micro F1 within which a figure counts as found again
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Reproduction(shown.Reproduction):
-    """Everything the experiments came to."""
-
-    collection: Collection
-    runs: Runs
-    seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        collection, paper = self.collection, self.collection.paper
-        return {
-            "experiment": "aagbd11",
-            "corpus": collection.name,
-            "date": run_date(),
-            "seed": self.seed,
-            "quick": collection.quick,
-            "documents": {"train": len(collection.train), "test": len(collection.test)},
-            "features": collection.X.shape[1],
-            "categories": list(collection.categories),
-            "runs": {name: _record(one) for name, one in self.runs.results.items()},
-            "sweep": [_record(one) for one in self.runs.sweep],
-            "cross_validation": {
-                name: [{"variance": v, "log_likelihood": value} for v, value in curve.items()]
-                for name, curve in self.runs.log_likelihood.items()
-            },
-            "paper": None if paper is None else asdict(paper),
-            "paper_sweep": [{"alpha": alpha, **asdict(row)} for alpha, row in SWEEP.items()],
-            "deviations": list(self.text),
-        }
-
-    def page(self) -> str:
-        collection = self.collection
-        parts = [
-            f"<p>{len(collection.train):,} training and {len(collection.test):,} test documents, "
-            f"{collection.X.shape[1]:,} features, {len(collection.categories)} categories.</p>",
-            *map(table_html, self.tables),
-            *self.drawn(),
-            "<h2>Differences, and where they come from</h2>",
-            *self.words(),
-        ]
-        name = collection.paper.name if collection.paper else collection.name
-        return document(f"AAGBD11 on {name}", parts)
 
 
 def reproduce(
@@ -91,14 +36,31 @@ def reproduce(
     check_matplotlib()
     collection = collect(corpus, paper, quick=quick, seed=seed, progress=progress)
     runs = run_everything(collection, n_jobs=n_jobs, seed=seed, progress=progress)
-    tables = (results_table(collection, runs), sweep_table(runs))
+    n, d = collection.X.shape
     return Reproduction(
-        collection=collection,
-        runs=runs,
-        tables=tables,
-        text=deviations(collection, runs),
+        experiment="aagbd11",
+        title=f"AAGBD11 on {paper.name if paper else collection.name}",
+        about=f"{n:,} training and {len(collection.test):,} test documents, {d:,} features, "
+        f"{len(collection.categories)} categories.",
+        tables=(results_table(collection, runs), sweep_table(runs)),
+        notes=_notes(collection, runs),
         pictures={"sweep": _picture(runs)},
-        seed=seed,
+        record={
+            "corpus": collection.name,
+            "seed": seed,
+            "quick": collection.quick,
+            "documents": {"train": n, "test": len(collection.test)},
+            "features": d,
+            "categories": list(collection.categories),
+            "runs": {name: _record(one) for name, one in runs.results.items()},
+            "sweep": [_record(one) for one in runs.sweep],
+            "cross_validation": {
+                name: [{"variance": v, "log_likelihood": value} for v, value in curve.items()]
+                for name, curve in runs.log_likelihood.items()
+            },
+            "paper": None if paper is None else asdict(paper),
+            "paper_sweep": [{"alpha": alpha, **asdict(row)} for alpha, row in SWEEP.items()],
+        },
     )
 
 
@@ -175,80 +137,22 @@ def _numbers(one: Result) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def deviations(collection: Collection, runs: Runs) -> tuple[str, ...]:
-    """Where ours differ from the paper's figures, in sentences made from the numbers."""
+def _notes(collection: Collection, runs: Runs) -> tuple[str, ...]:
     paper, results = collection.paper, runs.results
-    ridge, pruned, full = (results[method.name] for method in METHODS[1:])
-    said = []
     if collection.quick:
-        said.append(
-            f"This is a quick run over {len(collection.categories)} of the categories: its figures are not those of "
-            "the paper, and differences to it mean little."
-        )
-    elif paper is not None:
-        off = {name: 100.0 * (results[name].micro - row.micro) for name, row in paper.rows.items()}
-        shown = ", ".join(f"{name} {value:+.2f}".replace("-", "−") for name, value in off.items())
-        near = sum(abs(value) <= NEAR for value in off.values())
-        said.append(f"{near} of {len(off)} values of micro F1 are within {NEAR} points of print: {shown}.")
-        said.append(
-            f"There are {len(collection.train):,} training and {len(collection.test):,} test documents here and "
-            f"{paper.documents[0]:,} and {paper.documents[1]:,} there; {collection.X.shape[1]:,} features against "
-            f"{paper.features:,}"
-            + (f", with words in fewer than {collection.min_df} training documents left out." if collection.min_df > 1
-               else ".")
-            + " Term frequencies are taken as they are, and one variance serves all categories, as its text has it. It "
-            "says neither which folds nor which grid its cross-validation had, nor what it compared; here it is the "
-            "log-likelihood of held-out documents."
-        )  # fmt: skip
-        if paper is REUTERS:
-            said.append(CHOSEN_ON_TRAINING)
-    said.append(
-        f"Selected Ridge has {100 * (pruned.micro - ridge.micro):+.2f} points of micro F1 against ridge at a sparsity "
-        f"of {pruned.sparsity:.4f}; with the full Hessian {100 * (full.micro - ridge.micro):+.2f} points "
-        f"at {full.sparsity:.4f}. "
-        "Features taken as independent, a small weight that many documents share is worth nothing by itself and is "
-        "dropped, though together such weights carry a score; with the full Hessian what remains makes up for them."
-    )
-    said.append(_prediction(collection, ridge, pruned))
-    times = ridge.training / max(pruned.training, 1e-9)
-    said.append(
-        "The variance of Selected Ridge is "
-        + ("smaller than" if pruned.variance < ridge.variance else "not smaller than")
-        + f" ridge's ({pruned.variance:.3g} and {ridge.variance:.3g}): the paper found it smaller, always. Its "
-        f"training takes {1 / times:.2f} times as long as ridge's."
-    )
-    return tuple(said)
-
-
-def _prediction(collection: Collection, ridge: Result, pruned: Result) -> str:
-    """Why a sparse model is hardly faster than a dense one where both go by the words of the documents."""
-    paper = collection.paper
-    weights = pruned.model.weights.nnz / ridge.model.weights.nnz
-    products = pruned.multiplications / ridge.multiplications
+        return (f"A quick run over {len(collection.categories)} of the categories: its figures are not the paper's.",)
+    if paper is None:
+        return ()
+    cells = {name: (100.0 * row.micro, 100.0 * results[name].micro) for name, row in paper.rows.items()}
+    rare = f", words in fewer than {collection.min_df} training documents left out" if collection.min_df > 1 else ""
     said = (
-        f"Selected Ridge predicts in {pruned.prediction / ridge.prediction:.0%} of ridge's time, each by its own best "
-        f"route, with {weights:.0%} of its weights and {products:.0%} of its multiplications"
+        near(f"Table {paper.table}, micro F1", cells),
+        f"The paper had {paper.documents[0]:,} and {paper.documents[1]:,} documents and {paper.features:,} features. "
+        f"Term frequencies are taken as they are{rare}, and one variance serves all categories, as its text has it. It "
+        "says neither which folds nor which grid its cross-validation had, nor what it compared; here it is the "
+        "log-likelihood of held-out documents.",
     )
-    if products > weights:
-        said += ": the weights it drops are mostly of words that few documents have"
-    said += (
-        ". Here the words of a document are looked up in the model, and eight categories side by side take one "
-        "instruction, zeros included: a dense model loses little."
-    )
-    if not collection.train.exclusive:
-        said += (
-            " What Selected Ridge gains it gains where one product rules out sixteen categories; the weights of "
-            "what is left are laid out anew each time, which for a dense model takes longer than it saves."
-        )
-    if paper is not None:
-        theirs, sparse = (paper.rows[method.name].prediction for method in (RIDGE, SELECTED))
-        each = theirs / (paper.documents[1] * paper.categories * paper.features)
-        said += (
-            f" The paper's ridge took {theirs:.2f} s, {1e9 * each:.1f} ns for each of its {paper.categories} × "
-            f"{paper.features:,} weights and {paper.documents[1]:,} documents: it seems to have gone through them "
-            f"all for every document, where leaving most out pays more, {theirs / sparse:.1f} to 1."
-        )
-    return said
+    return (*said, CHOSEN_ON_TRAINING) if paper is REUTERS else said
 
 
 def _picture(runs: Runs) -> tuple[str, bytes]:

@@ -5,7 +5,7 @@ run      the runs, and how its γ and its stop acted
 output   the tables with ours beside, the text, Figure 2, the files
 """
 
-from lapwing.experiments.egjlm03.output import Reproduction, reproduce
+from lapwing.experiments.egjlm03.output import reproduce
 from lapwing.experiments.egjlm03.run import Collection, collect, run_everything
 
-__all__ = ["Collection", "collect", "run_everything", "Reproduction", "reproduce"]
+__all__ = ["Collection", "collect", "run_everything", "reproduce"]

@@ -18,6 +18,7 @@ from lapwing.errors import InputError
 from lapwing.evaluate import Tables
 from lapwing.experiments.egjlm03.paper import F1, GAMMAS, RCV1, TOPICS
 from lapwing.experiments.settings import text, training
+from lapwing.experiments.shown import both_parts
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.solvers import newton, probit_em
 from lapwing.solvers.problem import Problem
@@ -118,15 +119,9 @@ class Collection:
 
 
 def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = None) -> Collection:
-    missing = {"train", "test"} - set(corpus.split)
-    if missing:
-        raise InputError(
-            f"{corpus.name}: expected documents of splits train and test, found none of {sorted(missing)[0]!r}; "
-            "give a corpus with both, such as JSON lines with a key split"
-        )
+    train, test = both_parts(corpus)
     if corpus.kind == "vectors":
         raise InputError(f"{corpus.name}: these experiments weight words, and this corpus holds vectors")
-    train, test = corpus.part("train"), corpus.part("test")
     is_rcv1 = corpus.source.get("format", "") == "rcv1"
     counted = {c: sum(c in row for row in train.labels) for c in train.categories()}
     both = counted if is_rcv1 else {c: n for c, n in counted.items() if c in set(test.categories())}

@@ -5,8 +5,8 @@ run      draws of few positive documents, fitted with and without that knowledge
 output   tables and picture
 """
 
-from lapwing.experiments.fewlabel.output import table_of, write
+from lapwing.experiments.fewlabel.output import reproduction, table_of
 from lapwing.experiments.fewlabel.run import SIZES, Curves, learning_curves
 from lapwing.experiments.fewlabel.words import descriptions
 
-__all__ = ["SIZES", "Curves", "descriptions", "learning_curves", "table_of", "write"]
+__all__ = ["SIZES", "Curves", "descriptions", "learning_curves", "reproduction", "table_of"]

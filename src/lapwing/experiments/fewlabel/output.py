@@ -1,43 +1,59 @@
-"""What the learning curves say: a table, and a picture."""
+"""What the learning curves say: a table for every corpus, and a picture."""
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
-from pathlib import Path
+
+import numpy as np
 
 from lapwing.experiments.fewlabel.run import Curves
-from lapwing.experiments.shown import DPI, INK, LINES, check_matplotlib
-from lapwing.formats.files import write_beside
+from lapwing.experiments.shown import INK, LINES, Reproduction, Table, check_matplotlib, new_figure, png
 
-HEAD = ("positives", "without", "with words", "gain", "better in")
+NOTES = (
+    "Both arms see the same documents, and the smaller draws are part of the larger ones; everything, IDF weights "
+    "included, is learnt from these documents only. Mean ± standard deviation over draws; gains are of equal draws.",
+)
 
 
-def table_of(curves: Curves) -> list[tuple[str, ...]]:
-    """Rows under HEAD: macro F1 × 100, mean ± standard deviation over draws; the gain is of the same draws."""
+def reproduction(every: Sequence[Curves]) -> Reproduction:
+    return Reproduction(
+        experiment="fewlabel",
+        title="Few labels, and words named in advance",
+        about=f"Macro F1 × 100 on the test parts of {', '.join(curves.corpus for curves in every)}.",
+        tables=tuple(map(table_of, every)),
+        notes=NOTES,
+        pictures={
+            "few-labels": ("Macro F1 by number of positive documents: mean and standard deviation.", _png(every))
+        },
+        record={"corpora": [curves.to_dict() for curves in every]},
+    )
+
+
+def table_of(curves: Curves) -> Table:
     rows = []
     for n, without, named in zip(curves.sizes, curves.without, curves.named, strict=True):
         gain = named - without
         cells = [f"{100 * arm.mean():.1f} ± {_spread(arm):.1f}" for arm in (without, named)]
         better = f"{int((gain > 0).sum())} of {len(gain)}"
         rows.append((str(n), *cells, f"{100 * gain.mean():+.1f} ± {_spread(gain):.1f}", better))
-    return rows
+    return Table(
+        f"{curves.corpus}: macro F1 over {len(curves.categories)} categories",
+        "",
+        ("positives", "without", "with words", "gain", "better in"),
+        tuple(rows),
+        words=0,
+    )
 
 
-def _spread(values: object) -> float:
-    import numpy as np
-
-    array = np.asarray(values)
-    return float(100 * array.std(ddof=1)) if len(array) > 1 else 0.0
+def _spread(values: np.ndarray) -> float:
+    return float(100 * values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
-def picture(every: Sequence[Curves]) -> bytes:
-    """One panel per corpus: mean and standard deviation over draws, PNG."""
+def _png(every: Sequence[Curves]) -> bytes:
+    """One panel per corpus."""
     check_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.6 * len(every), 3.6), layout="constrained")
+    figure, _ = new_figure(4.6 * len(every), 3.6)
+    figure.clear()
     axes = figure.subplots(1, len(every), squeeze=False)[0]
     for axis, curves in zip(axes, every, strict=True):
         for arm, label, colour in (
@@ -57,14 +73,4 @@ def picture(every: Sequence[Curves]) -> bytes:
         axis.set_ylabel("macro F1 × 100")
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(frameon=False, loc="lower right", fontsize=9)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=DPI, metadata={"Software": None})
-    return content.getvalue()
-
-
-def write(every: Sequence[Curves], folder: Path) -> None:
-    """results.json and few-labels.png."""
-    folder.mkdir(exist_ok=True)
-    record = {"experiment": "fewlabel", "corpora": [curves.to_dict() for curves in every]}
-    write_beside(folder / "results.json", (json.dumps(record, indent=1) + "\n").encode())
-    write_beside(folder / "few-labels.png", picture(every))
+    return png(figure)

@@ -22,6 +22,7 @@ from lapwing.engine import run_all
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import Tables
 from lapwing.experiments.settings import training
+from lapwing.experiments.shown import both_parts
 from lapwing.stats.prior_table import PriorTable, from_names
 from lapwing.text import TextSettings, count_terms
 from lapwing.text.weighting import weigh
@@ -77,7 +78,7 @@ class _Pool:
 
 def learning_curves(
     corpus: Corpus,
-    told: Mapping[Hashable, str],
+    words: Mapping[Hashable, str],
     *,
     sizes: Sequence[int] = SIZES,
     draws: int = 10,
@@ -86,9 +87,9 @@ def learning_curves(
     n_jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Curves:
-    """Draw, fit and measure; `told` has a description for those categories that have one."""
+    """Draw, fit and measure; `words` has a description for those categories that have one."""
     settings = settings or training()
-    pool, left_out, bare = _pool(corpus, told, max(sizes), settings)
+    pool, left_out, bare = _pool(corpus, words, max(sizes), settings)
     seeds = np.random.SeedSequence(seed).spawn(draws)
     tasks = [(n, seeds[draw]) for n in sizes for draw in range(draws)]
     step = None if progress is None else (lambda done: progress("fitting draws", done, len(tasks)))
@@ -96,21 +97,14 @@ def learning_curves(
     both = np.array(scores).reshape(len(sizes), draws, 2)
     return Curves(
         corpus.name, tuple(sizes), both[:, :, 0], both[:, :, 1], pool.categories, left_out, len(pool.truth), bare,
-        {row.category: row.feature for row in _named(pool.categories, told).rows},
+        {row.category: row.feature for row in from_names(pool.categories, words).rows},
     )  # fmt: skip
 
 
-def _named(categories: Sequence[Hashable], told: Mapping[Hashable, str]) -> PriorTable:
-    return from_names(categories, told)
-
-
-def _pool(corpus: Corpus, told: Mapping[Hashable, str], most: int, settings: TrainSettings) -> tuple[_Pool, int, bool]:
-    for part in ("train", "test"):
-        if part not in corpus.split:
-            raise InputError(f"{corpus.name}: expected documents of split {part!r}; give a corpus with both parts")
+def _pool(corpus: Corpus, words: Mapping[Hashable, str], most: int, settings: TrainSettings) -> tuple[_Pool, int, bool]:
+    parts = both_parts(corpus)
     if corpus.kind == "vectors":
         raise InputError(f"{corpus.name}: words can only be named for documents of words, and these are vectors")
-    parts = [corpus.part(part) for part in ("train", "test")]
     labels = sorted({label for part in parts for row in part.labels for label in row})
     member, truth = (np.array([[label in row for label in labels] for row in map(set, p.labels)]) for p in parts)
     enough = (member.sum(axis=0) >= most) & truth.any(axis=0)
@@ -128,7 +122,7 @@ def _pool(corpus: Corpus, told: Mapping[Hashable, str], most: int, settings: Tra
     n = len(documents[0])
     return _Pool(
         counts.terms, counts.matrix[:n], counts.matrix[n:], member[:, enough], truth[:, enough], categories,
-        corpus.exclusive, settings.text, settings, _named(categories, told).in_terms(settings.text),
+        corpus.exclusive, settings.text, settings, from_names(categories, words).in_terms(settings.text),
     ), int(np.sum(~enough)), bare  # fmt: skip
 
 
@@ -164,11 +158,11 @@ def _fit(pool: _Pool, rows: np.ndarray, categories: Sequence[Hashable], words: b
     X, T = (weigh(part, frequency, len(rows), pool.text, column_of, len(columns)) for part in (counts, pool.test))
     at = [pool.categories.index(label) for label in categories]
     labels = [tuple(pool.categories[k] for k in at if pool.member[i, k]) for i in rows.tolist()]
-    told = Corpus(
+    sample = Corpus(
         name="draw", kind="vectors", documents=X, labels=labels, ids=[str(i) for i in rows.tolist()],  # type: ignore[arg-type]
         exclusive=pool.exclusive, split=[], weights=np.ones(len(rows)), feature_names=[pool.terms[j] for j in columns],
     )  # fmt: skip
     settings = replace(pool.settings, prior=pool.table.over(pool.settings.prior)) if words else pool.settings
-    model = train(told, settings, classes=list(categories))
+    model = train(sample, settings, classes=list(categories))
     T.resize(T.shape[0], len(model.feature_names))  # words that no document of the collection has
     return model.decide(model.scores(T))

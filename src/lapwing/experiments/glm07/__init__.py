@@ -4,11 +4,11 @@ collection   the corpus as matrices: training and test part, categories
 settings     which runs there are
 run          the runs
 paper        what the paper printed
-tables, deviations, figures, page   what is made of them
+tables, figures, output   what is made of them
 """
 
 from lapwing.experiments.glm07.collection import Collection, collect
-from lapwing.experiments.glm07.output import Reproduction, reproduce
+from lapwing.experiments.glm07.output import reproduce
 from lapwing.experiments.glm07.run import RunResult, run_everything
 
-__all__ = ["Collection", "collect", "RunResult", "run_everything", "Reproduction", "reproduce"]
+__all__ = ["Collection", "collect", "RunResult", "run_everything", "reproduce"]

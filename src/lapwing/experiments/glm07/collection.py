@@ -15,6 +15,7 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.experiments.glm07.paper import RCV1_TEST_DOCUMENTS, Paper
 from lapwing.experiments.settings import training
+from lapwing.experiments.shown import both_parts
 from lapwing.training import Progress, make_design
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 
@@ -71,14 +72,8 @@ def collect(
     progress: Progress | None = None,
 ) -> Collection:
     """Run the text stage over both parts of a corpus; term weights come from the training part alone."""
-    missing = {"train", "test"} - set(corpus.split)
-    if missing:
-        raise InputError(
-            f"{corpus.name}: expected documents of splits train and test, found none of {sorted(missing)[0]!r}; "
-            "give a corpus with both, such as JSON lines with a key split"
-        )
-    train = corpus.part("train")
-    test = _test_part(corpus.part("test"), paper, test_ids, seed)
+    train, every = both_parts(corpus)
+    test = _test_part(every, paper, test_ids, seed)
     chosen, left_out = _categories(train, test, paper, categories)
     if quick:
         chosen = chosen[::QUICK]

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from lapwing.evaluate import compare
+from lapwing.experiments.glm07.collection import Collection
 from lapwing.experiments.glm07.paper import METHODS, PAIRS, SIZES, Paper
 from lapwing.experiments.glm07.run import RunResult
 from lapwing.experiments.glm07.settings import MEASURES, THRESHOLDS
-from lapwing.experiments.shown import Table, p_value
+from lapwing.experiments.shown import Table, p_value, signed
 
 Runs = Mapping[str, RunResult]
 
@@ -143,6 +144,31 @@ def selection_table(runs: Runs) -> Table:
     )
 
 
+def categories_table(collection: Collection, runs: Runs) -> Table:
+    names = [compared_run(method) for method in ("lasso", "ridge", "svm")]
+    errors = [runs[name].errors("default") for name in names]
+    f1 = [100.0 * runs[name].tables(threshold).f1() for name in names for threshold in ("default", "tuned")]
+    kept = [parameters(runs[name]) for name in ("lasso/norm/all", "lasso/cv/all")]
+    rows = tuple(
+        (
+            str(label), str(collection.positives[k]), str(int(collection.truth[:, k].sum())),
+            *(str(e[k]) for e in errors), *(f"{value[k]:.1f}" for value in f1), *(str(c[k]) for c in kept),
+        )
+        for k, label in enumerate(collection.categories)
+    )  # fmt: skip
+    shown = ("lasso", "ridge", "SVM")
+    return Table(
+        "Every category",
+        "Positive documents; test errors with default thresholds; F1 with default and tuned ones; non-zero "
+        "parameters of the lasso, norm-based and by cross-validation.",
+        (
+            "category", "training", "test", *(f"errors, {m}" for m in shown),
+            *(f"F1, {m}{t}" for m in shown for t in ("", ", tuned")), "norm", "CV",
+        ),
+        rows,
+    )  # fmt: skip
+
+
 def parameters(run: RunResult) -> np.ndarray:
     """Non-zero parameters per category, with the constant, as the paper counts them."""
     return np.array([np.count_nonzero(one.weights) for one in run.results])
@@ -155,4 +181,4 @@ def _beside_head(paper: Paper | None) -> tuple[str, ...]:
 def _beside(printed: float | None, ours: float) -> tuple[str, ...]:
     if printed is None:
         return (f"{ours:.2f}",)
-    return f"{printed:.2f}", f"{ours:.2f}", f"{ours - printed:+.2f}".replace("-", "−")
+    return f"{printed:.2f}", f"{ours:.2f}", signed(ours - printed)

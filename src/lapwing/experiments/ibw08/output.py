@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lapwing.corpus import Corpus
-from lapwing.experiments import shown
-from lapwing.experiments.ibw08.run import METHODS, NAMES, Cell, Plan, Results, run_everything
-from lapwing.experiments.shown import (
-    LINES,
-    Table,
-    check_matplotlib,
-    document,
-    new_figure,
-    png,
-    table_html,
-)
+from lapwing.experiments.ibw08.run import METHODS, NAMES, Plan, Results, run_everything
+from lapwing.experiments.shown import LINES, Reproduction, Table, check_matplotlib, new_figure, png
 from lapwing.model import LinearModel
-from lapwing.training import Progress, run_date
+from lapwing.training import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,48 +19,6 @@ if TYPE_CHECKING:
 KINDS = {"word": "words", "char": "characters"}
 MARKS = dict(zip(METHODS, ("o", "s", "^", "v"), strict=True))
 STRONGEST = 8  # n-grams of a class that are shown
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Reproduction(shown.Reproduction):
-    """Everything the experiments came to."""
-
-    corpus: str
-    documents: int
-    results: Results
-    plan: Plan
-    seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """results.json: every method, kind of token and length, a value per split."""
-        results = self.results
-        return {
-            "experiment": "ibw08",
-            "corpus": self.corpus,
-            "date": run_date(),
-            "seed": self.seed,
-            "documents": self.documents,
-            "classes": list(results.classes),
-            "splits": [{"train": len(train), "test": len(test)} for train, test in results.splits],
-            "cells": [asdict(cell) for cell in results.cells.values()],
-            "strongest": {
-                f"{method}/{tokens}": dict(_strongest(model)) for (method, tokens), model in results.models.items()
-            },
-            "differences": list(self.text),
-        }
-
-    def page(self) -> str:
-        results, by_length = self.results, len(self.plan.tokens)
-        parts = [
-            f"<p>{self.documents:,} documents, {len(results.classes)} classes; {escape(_splits(results))}.</p>",
-            *map(table_html, self.tables[:by_length]),
-            "<h2>Figures</h2>",
-            *self.drawn(),
-            *map(table_html, self.tables[by_length:]),
-            "<h2>What the slides say, and where this differs</h2>",
-            *self.words(),
-        ]
-        return document(f"IBW08 on {self.corpus}", parts)
 
 
 def reproduce(
@@ -89,16 +37,24 @@ def reproduce(
             f"Seconds of training with n-grams of {KINDS[tokens]}, from texts to weights, all classes together.",
             png(_plot(results, plan, tokens, "seconds")),
         )
-    tables = (*(_table(results, plan, tokens) for tokens in plan.tokens), *_ngram_tables(results))
     return Reproduction(
-        corpus=corpus.name,
-        documents=len(corpus),
-        results=results,
-        plan=plan,
-        seed=seed,
-        tables=tables,
-        text=_text(results, plan),
+        experiment="ibw08",
+        title=f"IBW08 on {corpus.name}",
+        about=f"{len(corpus):,} documents, {len(results.classes)} classes; {_splits(results)}.",
+        tables=(*(_table(results, plan, tokens) for tokens in plan.tokens), *_ngram_tables(results)),
+        notes=NOTES,
         pictures=pictures,
+        record={
+            "corpus": corpus.name,
+            "seed": seed,
+            "documents": len(corpus),
+            "classes": list(results.classes),
+            "splits": [{"train": len(train), "test": len(test)} for train, test in results.splits],
+            "cells": [asdict(cell) for cell in results.cells.values()],
+            "strongest": {
+                f"{method}/{tokens}": dict(_strongest(model)) for (method, tokens), model in results.models.items()
+            },
+        },
     )
 
 
@@ -185,47 +141,9 @@ def _plot(results: Results, plan: Plan, tokens: str, what: str) -> Figure:
     return figure
 
 
-def _text(results: Results, plan: Plan) -> tuple[str, ...]:
-    """The claims of the slides beside what was found, then what was done in another way."""
-    said = []
-    for tokens in plan.tokens:
-        best = {m: _best(results, m, tokens) for m in METHODS}
-        ours, theirs = (
-            max((best[m] for m in pair), key=_f1, default=None) for pair in (("greedy", "exact"), ("l1", "svm"))
-        )
-        if ours is None or theirs is None:
-            continue
-        said.append(
-            f"“SLR as good as the state-of-the-art”, n-grams of {KINDS[tokens]}: the best of the searches is "
-            f"{NAMES[ours.method]} at length {_length(ours.length)} with macro F1 {100 * _f1(ours):.2f}, the best "
-            f"of the explicit route {NAMES[theirs.method]} at length {_length(theirs.length)} with "
-            f"{100 * _f1(theirs):.2f}."
-        )
-        longest = max((n for n in plan.lengths if n is not None and n <= plan.explicit), default=None)
-        times = {
-            m: _mean(results.cells[m, tokens, longest].seconds)
-            for m in METHODS
-            if (m, tokens, longest) in results.cells
-        }
-        if len(times) == len(METHODS):
-            said.append(
-                f"“SLR more than one order of magnitude faster”, n-grams of {KINDS[tokens]} up to {longest}: greedy "
-                f"takes {times['greedy']:.2f} s and exact {times['exact']:.2f} s, where writing all of them out takes "
-                f"{times['l1']:.2f} s with L1 logistic regression and {times['svm']:.2f} s with the SVM."
-            )
-    return (*said, *DIFFERENCES)
-
-
-def _f1(cell: Cell | None) -> float:
-    return -1.0 if cell is None else _mean(cell.macro_f1)
-
-
-def _best(results: Results, method: str, tokens: str) -> Cell | None:
-    cells = [cell for (m, t, _), cell in results.cells.items() if (m, t) == (method, tokens)]
-    return max(cells, key=_f1, default=None)
-
-
-DIFFERENCES = (
+NOTES = (
+    "What the slides claim: “SLR as good as the state-of-the-art”, and “more than one order of magnitude faster” than "
+    "the explicit route. The tables have both, F1 and seconds.",
     "The slides show plots, not numbers, of corpora that are not to be had: IMDB plots (Crime against Drama, 7,440 "
     "documents) and TREC-5 People's Daily News (3,600 documents, six topics). What is compared is the claims.",
     "Greedy is SLR with its own rule for stopping, 0.005. The slides leave open how the line search ends and whether "

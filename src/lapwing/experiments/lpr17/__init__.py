@@ -5,7 +5,7 @@ simulation   data, methods, and all draws of all cells
 output       tables, figures, text, page and files
 """
 
-from lapwing.experiments.lpr17.output import Reproduction, reproduce
+from lapwing.experiments.lpr17.output import reproduce
 from lapwing.experiments.lpr17.simulation import Draw, run_everything
 
-__all__ = ["Draw", "Reproduction", "reproduce", "run_everything"]
+__all__ = ["Draw", "reproduce", "run_everything"]
