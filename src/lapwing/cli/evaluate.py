@@ -110,7 +110,22 @@ def _calibration(result: Evaluation) -> list[Table | str]:
         "rates is 1",
         f"expected calibration error {100 * found.error:.3f} %; by chance alone {100 * mean:.3f} %, "
         f"seldom over {100 * limit:.3f} %",
+        *_selective(result),
     ]
+
+
+def _selective(result: Evaluation) -> list[str]:
+    """What the surer half would have been worth, and whether promises were kept."""
+    curve = result.selective.risk_coverage()
+    half = next(risk for coverage, risk in curve if coverage >= 0.5)
+    what = "class" if result.exclusive else "set of categories"
+    lines = [f"{100 * curve[-1][1]:.1f} % of documents have a wrong {what}, {100 * half:.1f} % of the surer half"]
+    for one in result.selective.promises():
+        lines.append(
+            f"sets promised to hold the truth {100 * one['promised']:.0f} % of the time did {100 * one['kept']:.1f} % "
+            f"of the time, with {one['mean_size']:.2f} labels on average"
+        )
+    return lines
 
 
 def _categories(result: Evaluation) -> Table:

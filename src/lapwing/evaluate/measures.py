@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.evaluate.calibration import BINS, Calibration, tally
 from lapwing.evaluate.confusion import Confusion
+from lapwing.evaluate.selective import Selective
 from lapwing.model.html import shown, table
 from lapwing.model.linear import LinearModel
 
@@ -82,6 +83,7 @@ class Evaluation:
     unknown   labels of the data that the model does not have
     n_kept    features with a weight, per category
     tally     what is to know of the probabilities given (evaluate/calibration.py)
+    selective what answering only where the model is sure would give
     confusion of exclusive classes
     """
 
@@ -94,6 +96,7 @@ class Evaluation:
     unknown: tuple[Hashable, ...]
     n_kept: np.ndarray
     tally: np.ndarray
+    selective: Selective
     confusion: Confusion | None = None
     undefined: float = 1.0
 
@@ -168,6 +171,7 @@ class Evaluation:
             "averages": {k: {n: _plain(v) for n, v in d.items()} for k, d in self.averages().items()},
             "accuracy": _plain(self.accuracy()),
             "calibration": _plain(pooled.to_dict()) | {"in_words": pooled.sentence()},
+            "selective": _plain(self.selective.to_dict()),
             "confusion": None if self.confusion is None else self.confusion.to_dict(),
             "categories_averaged": int(self.occurs.sum()),
             "categories_left_out": self.left_out,
@@ -220,14 +224,14 @@ def evaluate(
         raise InputError("there are no documents to evaluate")
     truth = sp.csc_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n, len(number)))
     matrix = sp.vstack(vectors, format="csr")
-    confusion = None
+    confusion, selective = None, Selective(n, model.exclusive, model.conformal)
     if model.exclusive:
-        winners, counts = _by_document(model, matrix, truth)
+        winners, counts = _by_document(model, matrix, truth, selective)
         tables, areas = _of_winners(model, matrix, truth, winners, watch)
         single = np.flatnonzero(np.bincount(rows, minlength=n) == 1)
         confusion = Confusion.of(model.classes, truth.tocsr()[single].indices.astype(np.int64), winners[single])
     else:
-        tables, areas, counts = _by_category(model, matrix, truth, watch)
+        tables, areas, counts = _by_category(model, matrix, truth, selective, watch)
     return Evaluation(
         categories=model.classes,
         exclusive=model.exclusive,
@@ -238,36 +242,42 @@ def evaluate(
         unknown=tuple(sorted(unknown, key=str)),
         n_kept=np.broadcast_to(model.n_kept, len(number)),
         tally=counts,
+        selective=selective,
         confusion=confusion,
         undefined=undefined,
     )
 
 
 def _by_category(
-    model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix, watch: Watch | None
+    model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix, selective: Selective, watch: Watch | None
 ) -> tuple[Tables, np.ndarray, np.ndarray]:
     """Tables, AUC and tally of every category, a block of categories after the other."""
     n, classes = truth.shape
     tables, areas, tallies = [], [], []
     for block in _slices(classes, n):
         scores, inside = model.scores(matrix, rows=block), truth[:, block].toarray()
-        tables.append(Tables.of(inside, model.members(scores, block)))
+        chosen, proba = model.members(scores, block), model.probability(scores)
+        tables.append(Tables.of(inside, chosen))
         areas += [auc(inside[:, k], scores[:, k]) for k in range(inside.shape[1])]
-        proba = model.probability(scores)
         tallies.append(tally(proba, inside))
+        selective.add(slice(None), proba, inside, chosen)
         if watch is not None:
             watch(proba, inside)
     return _joined(tables), np.array(areas), np.concatenate(tallies)
 
 
-def _by_document(model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
+def _by_document(
+    model: LinearModel, matrix: sp.csr_matrix, truth: sp.csc_matrix, selective: Selective
+) -> tuple[np.ndarray, np.ndarray]:
     """Of exclusive classes, whose probabilities depend on each other: the class of every document, and the tally."""
     n, classes = truth.shape
     rows, winners, counts = truth.tocsr(), [], np.zeros((classes, BINS, 6))
     for block in _slices(n, classes):
         scores = model.scores(matrix[block])
         winners.append(model.winners(scores))
-        counts += tally(model.class_proba(scores), rows[block].toarray())
+        proba, inside = model.class_proba(scores), rows[block].toarray()
+        counts += tally(proba, inside)
+        selective.add(block, proba, inside, winners[-1][:, None] == np.arange(classes))
     return np.concatenate(winners), counts
 
 

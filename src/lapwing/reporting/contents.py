@@ -61,6 +61,7 @@ class Contents:
             "promises": _promises(model),
             "evaluation": None if seen is None else _evaluation(seen),
             "calibration": None if seen is None else _calibration(seen.evaluation["calibration"]),
+            "selective": None if seen is None else seen.evaluation["selective"],
             "confusion": None if seen is None else seen.evaluation["confusion"],
             "comparison": _comparison(self) if self.rivals and seen is not None else None,
             **self.documents,

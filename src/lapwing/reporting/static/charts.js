@@ -189,6 +189,26 @@ function reliabilityFigure(title, note, found) {
   });
 }
 
+// How many documents are wrong if only the surest are answered, and which promised coverages were kept.
+function riskFigure({ risk_coverage: curve, promises }, exclusive) {
+  const all = (text) => promises.map(text).join(", ");
+  const kept = promises.length ? ` Sets promised to hold ${exclusive ? "the right class" : "all categories"} ${all((one) => percent(one.promised, 0))} % of the time `
+    + `did so ${all((one) => percent(one.kept))} % of the time, with ${all((one) => one.mean_size.toFixed(2))} labels on average.` : "";
+  const note = [exclusive ? "if only the surest documents are answered." : "if only the surest documents are answered; a document counts as wrong unless all its categories are right.", kept];
+  return figure("Wrong answers", note, (width) => {
+    const most = Math.max(0.01, ...curve.map(([, risk]) => risk));
+    const frame = plot(width, {
+      x: { scale: linear(-0.02, 1.02), label: "documents answered" , text: (value) => `${Math.round(100 * value)} %` },
+      y: { scale: linear(-0.02 * most, 1.04 * most), label: "of these wrong", text: (value) => `${Number((100 * value).toPrecision(3))} %` },
+      label: `Share of wrong answers, from ${percent(curve[0][1])} % of the surest to ${percent(curve.at(-1)[1])} % of all`,
+    });
+    const points = curve.map(([coverage, risk]) => ({ coverage, risk, x: frame.x(coverage), y: frame.y(risk) }));
+    frame.layer.append(polyline(points.map(({ x, y }) => [x, y]), { class: "line" }));
+    pointing(frame, points, ({ coverage, risk }) => `${percent(coverage)} % answered, ${percent(risk)} % of them wrong`);
+    return frame.svg;
+  });
+}
+
 // Precision against recall over all thresholds; `marked` is {precision, recall} of the decisions.
 function curveFigure(cuts, positives, marked, slides) {
   const points = cuts.map(([p, tp, fp]) => ({ p, recall: tp / positives, precision: tp / (tp + fp) }));

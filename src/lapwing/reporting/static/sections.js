@@ -39,6 +39,7 @@ function categoriesSection(data, open) {
   const charts = [];
   if (data.categories.length > 1) charts.push(keptFigure(data.categories, open));
   if (data.calibration) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together.", data.calibration));
+  if (data.selective) charts.push(riskFigure(data.selective, data.model.exclusive));
   if (charts.length) found.append(h("div", { class: "charts" }, charts));
   return found;
 }

@@ -1,0 +1,45 @@
+"""Risk and coverage: by hand, and in blocks of documents or categories."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lapwing.evaluate.selective import RATES, Selective
+from lapwing.model.conformal import Conformal
+
+
+def test_by_hand() -> None:
+    proba = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7], [0.2, 0.8]])
+    truth = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=bool)
+    found = Selective(4, True, None)
+    found.add(slice(None), proba, truth, proba == proba.max(axis=1, keepdims=True))
+    assert found.risk_coverage() == [(0.25, 0.0), (0.5, 0.5), (0.75, 1 / 3), (1.0, 0.5)]
+    assert found.area() == pytest.approx((0 + 0.5 + 1 / 3 + 0.5) / 4)
+    assert found.promises() == []
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_blocks_change_nothing(exclusive: bool) -> None:
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([0.5] * 6, 80) if exclusive else rng.random((80, 6))
+    truth = rng.random((80, 6)) < proba
+    chosen = proba == proba.max(axis=1, keepdims=True) if exclusive else proba > 0.5
+    conformal = Conformal.of(proba, truth, exclusive, "held-out")
+    whole, parts = Selective(80, exclusive, conformal), Selective(80, exclusive, conformal)
+    whole.add(slice(None), proba, truth, chosen)
+    if exclusive:
+        for rows in (slice(0, 33), slice(33, 80)):
+            parts.add(rows, proba[rows], truth[rows], chosen[rows])
+    else:
+        for columns in (slice(0, 2), slice(2, 6)):
+            parts.add(slice(None), proba[:, columns], truth[:, columns], chosen[:, columns])
+    np.testing.assert_allclose(parts.surety, whole.surety)
+    assert parts.to_dict() == whole.to_dict()
+    for rate, told in zip(RATES, whole.promises(), strict=True):
+        sets = conformal.sets(proba, rate)
+        known = truth.any(axis=1) if exclusive else np.ones(80, dtype=bool)
+        assert told["promised"] == rate
+        assert told["kept"] == pytest.approx(np.mean((~truth | sets).all(axis=1)[known]))
+        assert told["mean_size"] == pytest.approx(sets.sum(axis=1)[known].mean())
+        assert told["kept"] >= rate - 0.02  # of the documents it came from
