@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from engine import ModApte
 
 from lapwing.kernels import clg
+from lapwing.kernels.nouns import Documents
 from lapwing.selection.variance import default_grid
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
@@ -92,7 +93,9 @@ def against_clg(data: ModApte, prior: Prior, tol: float, variance: float) -> Non
         best = newton.fit(problem, data.Y[k], ones, prior.compile(variance, data.X.shape[1]), variance=variance,
                           tol=1e-9).objective  # fmt: skip
         start, beta = time.perf_counter(), problem.start(arrays)
-        value, cycles, _, trace = clg.fit(*problem.by_column[:3], data.Y[k], ones, 0, *arrays, beta, tol, 20_000)
+        value, cycles, _, trace = clg.fit(
+            problem.columns_with_constant, Documents(data.Y[k], ones, 0), arrays, beta, tol, 20_000
+        )
         rises = int(np.sum(np.diff(trace) > 1e-12 * trace[:-1]))
         print(f"  {data.names[k]}: {value / best - 1.0:+.1e} after {cycles} cycles, "
               f"{time.perf_counter() - start:.0f} s; the objective rose {rises} times")  # fmt: skip

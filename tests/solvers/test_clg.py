@@ -16,6 +16,7 @@ from scipy.special import erfcx
 from lapwing import corpus, priors
 from lapwing.errors import SettingsError
 from lapwing.kernels import clg as kernel
+from lapwing.kernels.nouns import Documents
 from lapwing.priors import norm_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem, identical_columns
@@ -45,10 +46,9 @@ class Case:
 
     def cycles(self, max_iter: int, tol: float = 0.0) -> tuple[np.ndarray, tuple[float, int, bool, np.ndarray]]:
         """β, and what the kernel returns, on the columns as they are."""
-        columns = self.X.tocsc()
+        columns = Problem(self.X, merge=False).columns_with_constant
         beta = np.clip(self.prior.mode, self.prior.lower, self.prior.upper)
-        matrix = columns.indptr, columns.indices, columns.data
-        return beta, kernel.fit(*matrix, self.y, self.c, 0, *self.prior, beta, tol, max_iter)
+        return beta, kernel.fit(columns, Documents(self.y, self.c, 0), self.prior, beta, tol, max_iter)
 
 
 def same(size: int, mode=0.0, l1=0.0, l2=0.0, lower=-INF, upper=INF) -> PriorArrays:
@@ -135,9 +135,8 @@ def test_probit_falls_in_every_cycle_to_the_optimum_of_newton(seed: int, kind: s
     found = clg.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, max_iter=50_000, link="probit")
     best = newton.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, link="probit")
     assert found.objective == pytest.approx(best.objective, rel=1e-8)
-    columns, beta = case.X.tocsc(), case.prior.mode.copy()
-    matrix = columns.indptr, columns.indices, columns.data
-    trace = kernel.fit(*matrix, case.y, case.c, 1, *case.prior, beta, 0.0, 40)[3]
+    columns, beta = Problem(case.X, merge=False).columns_with_constant, case.prior.mode.copy()
+    trace = kernel.fit(columns, Documents(case.y, case.c, 1), case.prior, beta, 0.0, 40)[3]
     assert np.all(np.diff(trace) <= 1e-12 * trace[:-1])
 
 

@@ -47,6 +47,11 @@ def part(function: F, **options: Any) -> F:
     return made
 
 
+def inlined(function: F) -> F:
+    """A part with one caller, or a few: written into it before it is compiled, which then takes no longer."""
+    return _compiled(function, inline="always")
+
+
 def _compiled(function: F, **options: Any) -> F:
     """A division by zero is infinite, as in NumPy: to raise an exception would keep loops from being vectors."""
     return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)

@@ -56,30 +56,12 @@ def tentative_step(b, pull, curvature, mode, l1):
     return step
 
 
-@part
-def _with_constant(indptr, indices, data, n):
-    """X by columns with the constant feature as one column more."""
-    nnz = indptr[-1]
-    ends = np.empty(indptr.size + 1, np.int64)
-    rows = np.empty(nnz + n, np.int32)
-    values = np.empty(nnz + n)
-    assign(ends[:-1], indptr)
-    assign(rows[:nnz], indices)
-    assign(values[:nnz], data)
-    ends[-1] = nnz + n
-    for i in range(n):
-        rows[nnz + i], values[nnz + i] = i, 1.0
-    return ends, rows, values
-
-
 @kernel
-def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_iter):
+def fit(columns, documents, prior, beta, tol, max_cycles):
     """min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j(β_j-m_j)²/2 ], lower ≤ β ≤ upper.
 
-    indptr, indices, data   X by columns (CSC), d of them; the constant feature is coordinate d
-    y, weight, link         labels ±1, document weights c, which loss
-    mode … upper            the prior, d+1 entries each
-    beta                    start, within the bounds; overwritten by the solution
+    columns   X by columns, the constant feature with its entries
+    beta      start, within the bounds; overwritten by the solution
 
     GLM07 Figure 4, with Figure 5 wherever l1_j > 0; corrected in signs and factors, and widened to document
     weights, modes other than 0, both penalties at once, and bounds, at which a step stops. F bounds f''
@@ -95,8 +77,10 @@ def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta
 
     Returns (objective, cycles, converged, trace); trace[k] is the objective after k cycles.
     """
+    indptr, indices, data = columns
+    y, weight, link = documents
+    mode, l1, l2, lower, upper = prior
     n, size = y.size, beta.size
-    indptr, indices, data = _with_constant(indptr, indices, data, n)
     radius = np.ones(size)  # (1) Δ_j
     margin = np.zeros(n)  # r_i
     theta = np.empty(n)  # -f'(r_i), kept up to date with r_i
@@ -107,12 +91,12 @@ def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta
                 margin[indices[k]] += beta[j] * data[k] * y[indices[k]]
     for i in range(n):
         theta[i] = loss_theta(margin[i], link)[1]
-    trace = np.empty(max_iter + 1)
-    trace[0] = primal_objective(margin, weight, link, beta, mode, l1, l2)
+    trace = np.empty(max_cycles + 1)
+    trace[0] = primal_objective(margin, weight, link, beta, prior)
 
     cycles = 0
     converged = False
-    while not converged and cycles < max_iter:  # (2)
+    while not converged and cycles < max_cycles:  # (2)
         assign(before, margin)
         for j in range(size):  # (3)
             column = range(indptr[j], indptr[j + 1])
@@ -139,7 +123,7 @@ def fit(indptr, indices, data, y, weight, link, mode, l1, l2, lower, upper, beta
                 beta[j] = min(max(reached, lower[j]), upper[j])  # (7)
             radius[j] = max(2.0 * abs(step), 0.5 * radius[j], NARROWEST)  # (8) Eq. 19
         cycles += 1
-        trace[cycles] = primal_objective(margin, weight, link, beta, mode, l1, l2)
+        trace[cycles] = primal_objective(margin, weight, link, beta, prior)
         change = total = 0.0
         for i in range(n):
             change += weight[i] * abs(margin[i] - before[i])

@@ -18,6 +18,7 @@ import numpy as np
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.gram import ROUNDING
 from lapwing.kernels.loss import assign, bend, intercept_only, losses, majorant
+from lapwing.kernels.nouns import Result
 from lapwing.kernels.quadratic import cholesky, dots, substitute
 
 CHUNK = 512  # features of the documents that lie in the cache together
@@ -93,12 +94,14 @@ def _violation(X, a, left, l2, gradient, away):
 
 
 @kernel
-def fit(X, y, weight, link, mode, l2, beta, tol, max_rounds):
-    """X (n, d) dense, offsets and all; mode, l2, beta (d+1,), the constant last, which alone may have an l2 of 0.
+def fit(X, documents, prior, beta, tol, max_rounds):
+    """X (n, d) dense, offsets and all; the prior has modes and l2 only, and the constant alone may have an l2 of 0.
 
-    `beta` is overwritten: all but its constant is no start, as the optimum is sought among the documents. Returns
-    (objective, gap, kkt_bound, rounds, converged, dual point), gap NaN where the constant's l2 is 0.
+    `beta` is overwritten: all but its constant is no start, as the optimum is sought among the documents. The gap is
+    NaN where the constant's l2 is 0.
     """
+    y, weight, link = documents
+    mode, l2 = prior.mode, prior.l2
     n, d = X.shape
     whole = n + (4 - n % 4) % 4
     K, A = np.empty((whole, whole)), np.empty((whole, whole))
@@ -108,7 +111,7 @@ def fit(X, y, weight, link, mode, l2, beta, tol, max_rounds):
         base[i] = _dot(X[i], mode[:d])
     margin, theta, pull, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     u, v, room, zeros, shift, after = np.empty(n), np.empty(n), np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-    common = intercept_only(y, weight, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
+    common = intercept_only(documents, prior, beta[d])
     flat = l2[d] == 0.0
     for i in range(n):
         margin[i] = y[i] * (base[i] + common)
@@ -196,12 +199,13 @@ def fit(X, y, weight, link, mode, l2, beta, tol, max_rounds):
             gradient[j] -= pull[i] * row[j]
     slope = l2[d] * (common - mode[d]) - total
     gap = np.nan if flat else slope * slope / (2.0 * l2[d])
-    kkt_bound = abs(slope) * max(abs(common - mode[d]), 1.0)
+    kkt, kkt_bound = abs(slope), abs(slope) * max(abs(common - mode[d]), 1.0)
     for j in range(d):
         away = beta[j] - mode[j]
         gradient[j] += l2[j] * away
         objective += 0.5 * l2[j] * away * away
         gap += gradient[j] * gradient[j] / (2.0 * l2[j])
+        kkt = max(kkt, abs(gradient[j]))
         kkt_bound += abs(gradient[j]) * max(abs(away), 1.0)
     converged = (kkt_bound if flat else gap) <= tol * objective
-    return objective, gap, kkt_bound, rounds, converged, theta
+    return Result(objective, gap, kkt, kkt_bound, rounds, converged, theta)

@@ -27,7 +27,9 @@ from lapwing.kernels.loss import (
     violation,
     violations,
 )
+from lapwing.kernels.nouns import Result
 from lapwing.kernels.quadratic import cholesky, dots, newton_step, substitute, sweep
+from lapwing.kernels.working_set import local_prior, taken
 
 CHUNK = 256  # documents whose weighted features lie in the cache together
 LEAST = 32  # features that may enter a working set at once
@@ -137,17 +139,17 @@ def _gram_of_rows(rows, working, m, size, curvature, H):
 
 
 @part
-def _select(beta, gradient, mode, l1, l2, lower, upper, working):
+def _select(prior, beta, gradient, working):
     """The working set: what is off its mode or free to leave it, and those that violate their condition most."""
     m = np.int64(0)
     top = 0.0
     excess = np.zeros(beta.size)
     for j in range(beta.size):
-        if beta[j] != mode[j] or l1[j] == 0.0:
+        if beta[j] != prior.mode[j] or prior.l1[j] == 0.0:
             working[m] = j
             m += 1
         else:
-            excess[j] = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j]) / l1[j]
+            excess[j] = violation(prior, j, beta[j], gradient[j]) / prior.l1[j]
             top = max(top, excess[j])
     if top <= 1e-9:
         return m
@@ -161,85 +163,80 @@ def _select(beta, gradient, mode, l1, l2, lower, upper, working):
         cut /= 1.3
     cut, m = max(cut, 1e-9), np.int64(0)
     for j in range(beta.size):  # in rising order
-        if beta[j] != mode[j] or l1[j] == 0.0 or excess[j] > cut:
+        if beta[j] != prior.mode[j] or prior.l1[j] == 0.0 or excess[j] > cut:
             working[m] = j
             m += 1
     return m
 
 
 @part
-def _least(H, G, b, m, mode, l1, l2, lower, upper, smooth, precision, slack, bound, A, rhs, free):
+def _least(H, G, b, prior, smooth, precision, slack, bound, A):
     """b ← the quadratic model's minimum; G ← its gradient there.
 
     Until no coordinate violates its condition by more than a share `precision` of its l1, or by what would gain
     `slack`; nor by more than `bound` for its own size, or 1.
     """
+    m = b.size
+    rhs, free, change, slope = np.empty(m), np.empty(m, np.int32), np.empty(m), np.empty(m)
     if smooth:
         for i in range(m):
-            rhs[i] = -(G[i] + l2[i] * (b[i] - mode[i]))
+            rhs[i] = -(G[i] + prior.l2[i] * (b[i] - prior.mode[i]))
             for j in range(i):
                 A[i, j] = H[i, j]
-            A[i, i] = H[i, i] + l2[i]
+            A[i, i] = H[i, i] + prior.l2[i]
         cholesky(A, m, LOST)
         substitute(A, rhs, m)
         for i in range(m):
             b[i] += rhs[i]
         return
-    change, slope = np.empty(m), np.empty(m)
     between = 2
     for _ in range(60):
         for _ in range(between):
-            sweep(H, G, b, m, mode, l1, l2, lower, upper)
+            sweep(H, G, b, prior)
         done = True
         for a in range(m):
-            v = violation(b[a], G[a], mode[a], l1[a], l2[a], lower[a], upper[a])
-            if v > precision * l1[a] and v * v > 2.0 * slack * (H[a, a] + l2[a]):
+            v = violation(prior, a, b[a], G[a])
+            if v > precision * prior.l1[a] and v * v > 2.0 * slack * (H[a, a] + prior.l2[a]):
                 done = False
-            if v * max(abs(b[a] - mode[a]), 1.0) > bound:
+            if v * max(abs(b[a] - prior.mode[a]), 1.0) > bound:
                 done = False
         if done:
             return
-        count = newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
+        count = newton_step(H, G, b, prior, A, rhs, free, change, slope)
         between = max(1, min(15, count // 60))
 
 
 @part
-def _taken(values, working, m):
-    out = np.empty(m)
-    for a in range(m):
-        out[a] = values[working[a]]
-    return out
-
-
-@part
-def _penalty(beta, mode, l1, l2):
+def _penalty(prior, beta):
     total = 0.0
     for j in range(beta.size):
-        total += penalty_at(beta[j], mode[j], l1[j], l2[j])
+        total += penalty_at(prior, j, beta[j])
     return total
 
 
 @part
-def _dual(Z, rows, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z):
+def _dual(Z, rows, documents, prior, theta, pull, z):
     """(the dual objective at θ, what it was scaled by); NaN where no multiple of it is feasible."""
+    y, weight, link = documents
     for i in range(y.size):
         pull[i] = weight[i] * y[i] * theta[i]
     _back(Z, rows, pull, z)
     for j in range(z.size):
         z[j] = -z[j]
-    scale = feasible_scale(z, l1, l2, lower, upper)
-    return dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper), scale
+    scale = feasible_scale(z, prior)
+    return dual_objective(theta, weight, link, z, scale, prior), scale
 
 
 @kernel
-def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rounds):
-    """One of Z (d+1, n) features by rows, the last all ones, and `rows` (indptr, indices, data), the same as a sparse
-    matrix with a row for each document, is None. The rest as in kernels/newton.py; `beta` is overwritten.
+def fit(Z, rows, documents, prior, beta, tol, max_rounds):
+    """One of Z (d+1, n) features by rows, the last all ones, and `rows`, the same as a sparse matrix with a row for
+    each document, is None. The rest as in kernels/newton.py; `beta` is overwritten.
 
-    Returns (objective, gap, kkt_bound, rounds, converged, dual point); gap is NaN if no dual is feasible. The objective
-    never rises. Without a feasible dual point a fit has converged when neither its optimality conditions nor the
-    Newton step promise a fall of more than tol.
+    The objective never rises. Without a feasible dual point a fit has converged when neither its optimality conditions
+    nor the Newton step promise a fall of more than tol.
     """
+    y, weight, link = documents
+    _, l1, l2, lower, upper = prior
     size, n = beta.size, y.size
     margin, shift, theta, linear = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     pull, curvature, score, after = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -251,14 +248,14 @@ def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rou
         flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
     if not has(beta[: size - 1]):
         j = size - 1
-        beta[j] = intercept_only(y, weight, link, beta[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+        beta[j] = intercept_only(documents, prior, beta[j])
     _forth(Z, rows, beta, score)
     for i in range(n):
         margin[i] = y[i] * score[i]
-    objective = losses(margin, weight, link, theta) + _penalty(beta, mode, l1, l2)
+    objective = losses(margin, weight, link, theta) + _penalty(prior, beta)
     assign(best_theta, theta)
     best_dual, fell, rounds, polished = -np.inf, np.inf, 0, 0
-    gap = kkt_bound = np.nan
+    gap = np.nan
     converged = cautious = ending = False
     most = 0.0 + (1.0 if link == 0 else np.inf)  # a dual point is between 0 and this
     H, A, chunk = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
@@ -266,12 +263,12 @@ def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rou
         for i in range(n):
             pull[i] = weight[i] * y[i] * theta[i]
         _back(Z, rows, pull, gradient)
-        kkt_bound = violations(beta, gradient, mode, l1, l2, lower, upper)[1]
+        kkt, kkt_bound = violations(prior, beta, gradient)
         if flat:
             assign(best_theta, theta)
             converged = kkt_bound <= tol * objective and (fell <= tol * objective or kkt_bound == 0.0)
         else:
-            dual, scale = _dual(Z, rows, y, weight, link, theta, mode, l1, l2, lower, upper, pull, z)
+            dual, scale = _dual(Z, rows, documents, prior, theta, pull, z)
             if dual > best_dual:
                 best_dual = dual
                 for i in range(n):
@@ -279,10 +276,10 @@ def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rou
             gap = max(objective - best_dual, 0.0)
             converged = gap <= tol * objective
         if converged or ending or rounds >= max_rounds:
-            return objective, gap, kkt_bound, rounds, converged, best_theta
+            return Result(objective, gap, kkt, kkt_bound, rounds, converged, best_theta)
         rounds += 1
 
-        m = _select(beta, gradient, mode, l1, l2, lower, upper, working)
+        m = _select(prior, beta, gradient, working)
         whole = m + (4 - m % 4) % 4
         if whole > H.shape[0]:
             room = min(whole + whole // 2, size + (4 - size % 4) % 4)
@@ -296,24 +293,19 @@ def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rou
             if whole != chunk.shape[0]:
                 chunk = np.zeros((whole, CHUNK))
             _gram(Z, working, m, curvature, chunk, H)
-        w_mode, w_l1, w_l2 = _taken(mode, working, m), _taken(l1, working, m), _taken(l2, working, m)
-        w_lower, w_upper = _taken(lower, working, m), _taken(upper, working, m)
-        b, G = _taken(beta, working, m), _taken(gradient, working, m)
-        rhs, free = np.empty(m), np.empty(m, np.int32)
+        local = local_prior(prior, working, m)
+        b, G = taken(beta, working, m), taken(gradient, working, m)
         precision = max(0.01 * tol, min(0.1, 0.1 * fell / objective))
         slack, bound = 0.1 * precision * tol * objective / m, 0.1 * max(tol * objective, fell) / m
-        _least(
-            H, G, b, m, w_mode, w_l1, w_l2, w_lower, w_upper, smooth, precision, slack, bound if flat else np.inf, A,
-            rhs, free,
-        )  # fmt: skip
+        _least(H, G, b, local, smooth, precision, slack, bound if flat else np.inf, A)
         promise = 0.0  # first-order change of the objective along the step, negative
         for j in range(size):
             step[j] = 0.0
         for a in range(m):
             j = working[a]
             step[j] = b[a] - beta[j]
-            promise += gradient[j] * step[j] + penalty_at(b[a], mode[j], l1[j], l2[j])
-            promise -= penalty_at(beta[j], mode[j], l1[j], l2[j])
+            promise += gradient[j] * step[j] + penalty_at(local, a, b[a])
+            promise -= penalty_at(local, a, beta[j])
         _forth(Z, rows, step, shift)
         for i in range(n):
             shift[i] *= y[i]
@@ -330,7 +322,7 @@ def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rou
                 after[i] = margin[i] + t * shift[i]
             value = losses(after, weight, link, theta)
             for j in range(size):
-                value += penalty_at(beta[j] + t * step[j], mode[j], l1[j], l2[j])
+                value += penalty_at(prior, j, beta[j] + t * step[j])
             if value <= objective + 0.01 * t * promise + slack:
                 break
             t *= 0.5
@@ -348,10 +340,10 @@ def fit(Z, rows, y, weight, link, mode, l1, l2, lower, upper, beta, tol, max_rou
         for i in range(n):
             margin[i] = y[i] * score[i]
         before = objective
-        objective = losses(margin, weight, link, theta) + _penalty(beta, mode, l1, l2)
+        objective = losses(margin, weight, link, theta) + _penalty(prior, beta)
         fell = max(before - objective, -promise)
         if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
-            dual, scale = _dual(Z, rows, y, weight, link, linear, mode, l1, l2, lower, upper, pull, z)
+            dual, scale = _dual(Z, rows, documents, prior, linear, pull, z)
             if dual > best_dual:
                 best_dual = dual
                 for i in range(n):

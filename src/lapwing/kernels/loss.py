@@ -72,16 +72,27 @@ def conjugate(theta, link):
 
 
 @part
-def penalty_at(b, mode, l1, l2):
+def penalty_at(prior, j, b):
     """l1|b-m| + l2(b-m)²/2"""
-    away = b - mode
-    return l1 * abs(away) + 0.5 * l2 * away * away
+    away = b - prior.mode[j]
+    return prior.l1[j] * abs(away) + 0.5 * prior.l2[j] * away * away
 
 
 @part
-def argmin(b, g, h, mode, l1, l2, lower, upper):
+def penalty(prior, beta):
+    """Σ_j penalty_j(β_j)"""
+    total = 0.0
+    for j in range(beta.size):
+        if beta[j] != prior.mode[j]:
+            total += penalty_at(prior, j, beta[j])
+    return total
+
+
+@part
+def argmin(prior, j, b, g, h):
     """argmin over lower ≤ t ≤ upper of g(t-b) + h(t-b)²/2 + l1|t-m| + l2(t-m)²/2."""
-    curve = h + l2
+    mode, l1, lower, upper = prior.mode[j], prior.l1[j], prior.lower[j], prior.upper[j]
+    curve = h + prior.l2[j]
     if curve <= 0.0:  # no document has a say: only the penalty, or nothing, is left to follow
         return min(max(mode, lower), upper) if abs(g) <= l1 else b
     away = (h * (b - mode) - g) / curve
@@ -97,17 +108,18 @@ def argmin(b, g, h, mode, l1, l2, lower, upper):
 
 
 @part
-def stop(b, step, mode, l1, lower, upper):
+def stop(prior, j, b, step):
     """Where b + step ends if it may not pass its mode or a bound."""
     end = b + step
-    if l1 > 0.0 and (end - mode) * (b - mode) < 0.0:
-        end = mode
-    return min(max(end, lower), upper)
+    if prior.l1[j] > 0.0 and (end - prior.mode[j]) * (b - prior.mode[j]) < 0.0:
+        end = prior.mode[j]
+    return min(max(end, prior.lower[j]), prior.upper[j])
 
 
 @part
-def intercept_only(y, weight, link, b, mode, l1, l2, lower, upper):
+def intercept_only(documents, prior, b):
     """argmin_b p loss(b) + q loss(-b) + penalty(b), p and q the weights of either label: all else is zero."""
+    y, weight, link = documents
     positive = negative = 0.0
     for i in range(y.size):
         positive += weight[i] * (y[i] > 0.0)
@@ -117,7 +129,7 @@ def intercept_only(y, weight, link, b, mode, l1, l2, lower, upper):
         g = negative * down - positive * up
         h = positive * bend(b, up, link) + negative * bend(-b, down, link)
         h = max(h, 0.05 * abs(g) + 1e-300)  # steps of 20 at most
-        best = argmin(b, g, h, mode, l1, l2, lower, upper)
+        best = argmin(prior, prior.mode.size - 1, b, g, h)
         if abs(best - b) <= 1e-6 * (1.0 + abs(b)):
             return best
         b = best
@@ -125,75 +137,77 @@ def intercept_only(y, weight, link, b, mode, l1, l2, lower, upper):
 
 
 @part
-def violation(b, g, mode, l1, l2, lower, upper):
+def violation(prior, j, b, g):
     """Distance of 0 from the subdifferential in one coordinate; g is the derivative of the loss."""
-    away = b - mode
-    smooth = g + l2 * away
+    away, l1 = b - prior.mode[j], prior.l1[j]
+    smooth = g + prior.l2[j] * away
     worst = 0.0
-    if b < upper:
+    if b < prior.upper[j]:
         worst = max(worst, -(smooth + (l1 if away >= 0.0 else -l1)))
-    if b > lower:
+    if b > prior.lower[j]:
         worst = max(worst, smooth + (l1 if away > 0.0 else -l1))
     return worst
 
 
 @kernel
-def feasible_scale(z, l1, l2, lower, upper):
+def feasible_scale(z, prior):
     """The largest s ≤ 1 with s·z dual feasible; NaN where a flat coordinate leaves none."""
     scale = 1.0
     for j in range(z.size):
-        if l2[j] == 0.0 and abs(z[j]) > scale * l1[j]:
-            if (z[j] > 0.0 and np.isinf(upper[j])) or (z[j] < 0.0 and np.isinf(lower[j])):
-                if l1[j] == 0.0:
+        l1 = prior.l1[j]
+        if prior.l2[j] == 0.0 and abs(z[j]) > scale * l1:
+            if (z[j] > 0.0 and np.isinf(prior.upper[j])) or (z[j] < 0.0 and np.isinf(prior.lower[j])):
+                if l1 == 0.0:
                     return np.nan
-                scale = min(scale, l1[j] / abs(z[j]))
+                scale = min(scale, l1 / abs(z[j]))
     return scale
 
 
 @kernel
-def primal_objective(margin, weight, link, beta, mode, l1, l2):
+def primal_objective(margin, weight, link, beta, prior):
     """P(β) of stats/objective.py, from the margins."""
     total = losses(margin, weight, link, np.empty(margin.size))
     for j in range(beta.size):
-        total += penalty_at(beta[j], mode[j], l1[j], l2[j])
+        total += penalty_at(prior, j, beta[j])
     return total
 
 
 @part
-def violations(beta, gradient, mode, l1, l2, lower, upper):
+def violations(prior, beta, gradient):
     """(kkt, kkt_bound) of stats/objective.py, from the gradient of the loss; NaN where either is."""
     kkt = kkt_bound = 0.0
     for j in range(beta.size):
-        v = violation(beta[j], gradient[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+        v = violation(prior, j, beta[j], gradient[j])
         kkt = max(kkt, v)
-        kkt_bound += v * max(abs(beta[j] - mode[j]), 1.0) + 0.0 * (beta[j] + gradient[j])
+        kkt_bound += v * max(abs(beta[j] - prior.mode[j]), 1.0) + 0.0 * (beta[j] + gradient[j])
     kkt += 0.0 * kkt_bound
     return kkt, kkt_bound
 
 
 @part
-def penalty_conjugate(z, mode, l1, l2, lower, upper):
+def penalty_conjugate(prior, j, z):
     """sup_b [ z b - l1|b-m| - l2(b-m)²/2 ] over lower ≤ b ≤ upper, z feasible but for rounding."""
-    if l2 > 0.0:
-        best = argmin(mode, -z, 0.0, mode, l1, l2, lower, upper)
-    elif abs(z) <= l1:
+    mode, lower, upper = prior.mode[j], prior.lower[j], prior.upper[j]
+    if prior.l2[j] > 0.0:
+        best = argmin(prior, j, mode, -z, 0.0)
+    elif abs(z) <= prior.l1[j]:
         best = min(max(mode, lower), upper)
     else:
         best = upper if z > 0.0 else lower
         if np.isinf(best):  # outside by rounding only
             best = mode
-    return z * best - penalty_at(best, mode, l1, l2)
+    return z * best - penalty_at(prior, j, best)
 
 
 @kernel
-def dual_objective(theta, weight, link, z, scale, mode, l1, l2, lower, upper):
+def dual_objective(theta, weight, link, z, scale, prior):
     """D(s·θ) of stats/objective.py, z = Σ_i c_i θ_i y_i x_i."""
     dual = 0.0
     for i in range(theta.size):
         if weight[i] > 0.0:
             dual -= weight[i] * conjugate(scale * theta[i], link)
     for j in range(z.size):
-        dual -= penalty_conjugate(scale * z[j], mode[j], l1[j], l2[j], lower[j], upper[j])
+        dual -= penalty_conjugate(prior, j, scale * z[j])
     return dual
 
 
@@ -235,11 +249,9 @@ def has(values):
 
 
 @kernel
-def loss_gradient(indptr, indices, data, offset, pull, out):
-    """out_j = -Σ_i x_ij pull_i for every feature, out_d = -Σ_i pull_i; X by rows.
-
-    `offset` (d+1,) is added to every entry of a column, stored or not: centring without filling the matrix.
-    """
+def loss_gradient(X, pull, out):
+    """out_j = -Σ_i x_ij pull_i for every coordinate."""
+    indptr, indices, data = X.rows
     for j in range(out.size):
         out[j] = 0.0
     total = 0.0
@@ -248,9 +260,8 @@ def loss_gradient(indptr, indices, data, offset, pull, out):
             total += pull[i]
             for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
                 out[np.uint32(indices[k])] -= data[k] * pull[i]  # unsigned: no test for counting from the end
-    for j in range(out.size - 1):
-        out[j] -= offset[j] * total
-    out[out.size - 1] = -total
+    for j in range(out.size):
+        out[j] -= X.offset[j] * total
 
 
 @part
@@ -271,7 +282,7 @@ def common(pull, weight):
 
 
 @part
-def loss_gradient_from(indptr, indices, data, offset, pull, weight, sums, out):
+def loss_gradient_from(X, pull, weight, sums, out):
     """`loss_gradient`, given sums_j = Σ_i c_i x_ij. Changes `pull`.
 
     Documents in which nothing weighs have the same pull: they enter by the sums, and only the others are read.
@@ -279,18 +290,19 @@ def loss_gradient_from(indptr, indices, data, offset, pull, weight, sums, out):
     alike = common(pull, weight)
     for i in range(pull.size):
         pull[i] -= alike * weight[i]
-    loss_gradient(indptr, indices, data, offset, pull, out)
+    loss_gradient(X, pull, out)
     for j in range(out.size):
         out[j] -= alike * sums[j]
 
 
 @kernel
-def scores(indptr, indices, data, offset, beta, n):
-    """(x_i + offset)·β + β_d of every document; X by columns."""
-    d = beta.size - 1
-    shift = beta[d]
+def scores(X, beta):
+    """x_i·β of every document."""
+    indptr, indices, data = X.columns
+    n, d = X.rows.indptr.size - 1, beta.size - 1
+    shift = X.offset[d] * beta[d]
     for j in range(d):
-        shift += offset[j] * beta[j]
+        shift += X.offset[j] * beta[j]
     out = np.empty(n)
     for i in range(n):
         out[i] = shift
@@ -301,28 +313,38 @@ def scores(indptr, indices, data, offset, beta, n):
     return out
 
 
+@part
+def add_column(columns, j, step, out):
+    """out_i += step x_ij, over the entries of column j."""
+    indptr, indices, data = columns
+    for k in range(indptr[j], indptr[j + 1]):
+        out[indices[k]] += data[k] * step
+
+
+@part
+def margins(X, y, beta):
+    """r_i = y_i x_i·β"""
+    out = scores(X, beta)
+    for i in range(y.size):
+        out[i] *= y[i]
+    return out
+
+
 @kernel
-def log_likelihood(indptr, indices, data, offset, y, weight, link, beta):
+def log_likelihood(X, documents, beta):
     """Σ_i c_i ln p(y_i | x_i, β)"""
-    margin = scores(indptr, indices, data, offset, beta, y.size)
-    for i in range(y.size):
-        margin[i] *= y[i]
-    return -losses(margin, weight, link, np.empty(y.size))
+    y, weight, link = documents
+    return -losses(margins(X, y, beta), weight, link, np.empty(y.size))
 
 
 @kernel
-def optimality(
-    indptr, indices, data, by_row, row_indices, row_data, offset, y, weight, link, mode, l1, l2, lower, upper, beta
-):
-    """(kkt, kkt_bound) at β: see `Certificate` in stats/objective.py; X by columns and by rows."""
-    d = beta.size - 1
-    score = scores(indptr, indices, data, offset, beta, y.size)
-    for i in range(y.size):
-        score[i] *= y[i]
+def optimality(X, documents, prior, beta):
+    """(kkt, kkt_bound) at β: see `Certificate` in stats/objective.py."""
+    y, weight, link = documents
     pull = np.empty(y.size)
-    losses(score, weight, link, pull)  # for the residuals
+    losses(margins(X, y, beta), weight, link, pull)  # for the residuals
     for i in range(y.size):
         pull[i] *= weight[i] * y[i]
-    gradient = np.empty(d + 1)
-    loss_gradient(by_row, row_indices, row_data, offset, pull, gradient)
-    return violations(beta, gradient, mode, l1, l2, lower, upper)
+    gradient = np.empty(beta.size)
+    loss_gradient(X, pull, gradient)
+    return violations(prior, beta, gradient)

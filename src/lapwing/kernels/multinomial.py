@@ -9,6 +9,7 @@ import numpy as np
 
 from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import violation
+from lapwing.kernels.working_set import STAYS, VIOLATES
 
 
 @kernel
@@ -67,8 +68,8 @@ def spread_step(X, first, feature, step, S):
         row[:] = common
         for a in range(first[k], first[k + 1]):
             if step[a] != 0.0:
-                for e in range(X.ends[feature[a]], X.ends[feature[a] + 1]):
-                    row[X.indices[e]] += X.data[e] * step[a]
+                for e in range(X.columns.indptr[feature[a]], X.columns.indptr[feature[a] + 1]):
+                    row[X.columns.indices[e]] += X.columns.data[e] * step[a]
 
 
 @kernel
@@ -80,8 +81,8 @@ def collect(X, first, feature, T, out):
         for a in range(first[k], first[k + 1]):
             j = feature[a]
             value = X.offset[j] * total
-            for e in range(X.ends[j], X.ends[j + 1]):
-                value += X.data[e] * row[X.indices[e]]
+            for e in range(X.columns.indptr[j], X.columns.indptr[j + 1]):
+                value += X.columns.data[e] * row[X.columns.indices[e]]
             out[a] = value
 
 
@@ -107,15 +108,15 @@ def worst_slope(beta, gradient, prior):
     for k in range(beta.shape[0]):
         for j in range(beta.shape[1] - 1):
             if prior.l1[k, j] > 0.0 and beta[k, j] == prior.mode[k, j]:
-                v = violation(
-                    beta[k, j], gradient[k, j], prior.mode[k, j], 0.0, 0.0, prior.lower[k, j], prior.upper[k, j]
-                )
-                worst = max(worst, v / prior.l1[k, j])
+                g = gradient[k, j]
+                blocked = beta[k, j] >= prior.upper[k, j] if g < 0.0 else beta[k, j] <= prior.lower[k, j]
+                if not blocked:
+                    worst = max(worst, abs(g) / prior.l1[k, j])
     return worst
 
 
 @kernel
-def choose(inside, beta, gradient, prior, strength, most):
+def choose(inside, beta, gradient, prior, most):
     """Let go of pairs at their mode that are far from moving; add about `most` of the worst violators."""
     K, size = beta.shape
     count = 0
@@ -123,14 +124,14 @@ def choose(inside, beta, gradient, prior, strength, most):
     excess = np.zeros((K, size), np.float32)
     for k in range(K):
         for j in range(size):
-            slope, mode = strength * prior.l1[k, j], prior.mode[k, j]
+            slope = prior.l1[k, j]
             if inside[k, j]:
-                if beta[k, j] == mode and slope > 0.0 and abs(gradient[k, j]) < 0.9 * slope and j < size - 1:
+                still = beta[k, j] == prior.mode[k, j] and abs(gradient[k, j]) < STAYS * slope
+                if still and slope > 0.0 and j < size - 1:
                     inside[k, j] = False
             else:
-                l2 = strength * prior.l2[k, j]
-                v = violation(beta[k, j], gradient[k, j], mode, slope, l2, prior.lower[k, j], prior.upper[k, j])
-                if v > 1e-9 * slope:
+                v = violation(prior, (k, j), beta[k, j], gradient[k, j])
+                if v > VIOLATES * slope:
                     excess[k, j] = v / (slope + 1e-300)
                     top = max(top, excess[k, j])
                     count += 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.loss import few, penalty_conjugate
+from lapwing.kernels.nouns import PriorArrays
 
 
 def _axpy(x, row, out):
@@ -139,6 +140,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, b
     n, d, K = weight.size, beta.shape[1] - 1, beta.shape[0]
     B, mode, l2 = beta.T.copy(), mode.T.copy(), l2.T.copy()
     lower, upper = lower.T.copy(), upper.T.copy()
+    prior = PriorArrays(mode, np.zeros(mode.shape), l2, lower, upper)
     fixed = lower == upper
     flat = False
     for j in range(d + 1):
@@ -172,7 +174,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, b
         for j in range(d + 1):
             for k in range(K):
                 z = l2[j, k] * (B[j, k] - mode[j, k]) - gradient[j, k]
-                dual -= penalty_conjugate(z, mode[j, k], 0.0, l2[j, k], lower[j, k], upper[j, k])
+                dual -= penalty_conjugate(prior, (j, k), z)
                 if fixed[j, k]:
                     gradient[j, k] = 0.0
                 kkt = max(kkt, abs(gradient[j, k]))
@@ -187,7 +189,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, b
             for k in range(K):
                 square += proba[i, k] * proba[i, k]
             bends[i] = weight[i] * max(1.0 - square, 0.0)
-        cut = 0.0 if np.any(offset) else few(bends, min(0.005, reached))
+        cut = 0.0 if np.any(offset[:d]) else few(bends, min(0.005, reached))
         kept = np.flatnonzero(bends >= cut)
         _diagonals(indptr, indices, data, weight, proba, bends, cut, l2, small, diagonal)
 

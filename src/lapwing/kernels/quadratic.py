@@ -10,6 +10,10 @@ import numpy as np
 from lapwing.kernels._jit import REASSOCIATING, part
 from lapwing.kernels.loss import argmin, penalty_at, stop, violation
 
+RIDGE = 1e-12  # added to a diagonal, relatively: columns that depend on each other must not lose a pivot
+HAIR = 1e-14  # share of itself below which what is left of a coefficient is rounding, and it has vanished
+STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
+
 
 def _dot(a, b, n):
     total = 0.0
@@ -36,7 +40,6 @@ def dots(A, i, j, n, out):
 
 _dot = part(_dot, fastmath=REASSOCIATING)
 dots = part(dots, fastmath=REASSOCIATING)
-STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
 @part
@@ -80,99 +83,113 @@ def substitute(A, rhs, n):
 
 
 @part
-def sweep(H, G, b, m, mode, l1, l2, lower, upper):
+def sweep(H, G, b, prior):
     """One pass of coordinate descent; keeps G = g + H(b-β).
 
     Returns the largest violation met, relative to the penalty's slope, and how many left or entered a mode.
     """
     worst = 0.0
     moved = 0
-    for a in range(m):
-        v = violation(b[a], G[a], mode[a], l1[a], l2[a], lower[a], upper[a])
+    for a in range(b.size):
+        v = violation(prior, a, b[a], G[a])
         if v == 0.0:
             continue
-        worst = max(worst, v / (l1[a] + l2[a] * abs(b[a] - mode[a]) + 1e-300))
-        best = argmin(b[a], G[a], H[a, a], mode[a], l1[a], l2[a], lower[a], upper[a])
+        mode = prior.mode[a]
+        worst = max(worst, v / (prior.l1[a] + prior.l2[a] * abs(b[a] - mode) + 1e-300))
+        best = argmin(prior, a, b[a], G[a], H[a, a])
         step = best - b[a]
         if step != 0.0:
-            moved += (best == mode[a]) != (b[a] == mode[a])
+            moved += (best == mode) != (b[a] == mode)
             b[a] = best
             row = H[a]
-            for k in range(m):
+            for k in range(b.size):
                 G[k] += step * row[k]
     return worst, moved
 
 
 @part
-def newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope):
+def _free(b, prior, free):
+    """The coordinates without a kink or a bound where they are; returns how many."""
+    n = np.int64(0)  # a literal would have what is called with it compiled twice
+    for a in range(b.size):
+        if (b[a] != prior.mode[a] or prior.l1[a] == 0.0) and prior.lower[a] < b[a] < prior.upper[a]:
+            free[n] = a
+            n += 1
+    return n
+
+
+@part
+def newton_step(H, G, b, prior, A, rhs, free, change, slope):
     """With signs fixed the problem is a linear system in the free coordinates: go towards its solution.
 
     A coordinate on the way through its mode or a bound stops there. If the objective does not fall that
     way, the step is shortened until nothing is passed, and then it must. Returns the number of free ones.
     """
-    n = np.int64(0)  # a literal would have what is called with it compiled twice
-    for a in range(m):
-        if (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]:
-            free[n] = a
-            n += 1
+    n = _free(b, prior, free)
     for p in range(n):
-        a = free[p]
-        away = b[a] - mode[a]
+        a = np.int64(free[p])  # of one type with the others: functions are compiled for each
+        away = b[a] - prior.mode[a]
         sign = 1.0 if away > 0.0 else -1.0
-        rhs[p] = -(G[a] + l1[a] * sign + l2[a] * away)
+        rhs[p] = -(G[a] + prior.l1[a] * sign + prior.l2[a] * away)
         row = H[a]
         for q in range(p):
             A[p, q] = row[free[q]]
-        A[p, p] = row[a] * (1.0 + 1e-12) + l2[a]
+        A[p, p] = row[a] * (1.0 + RIDGE) + prior.l2[a]
     cholesky(A, n)
     substitute(A, rhs, n)
-    first = 1.0
+    first = 1.0  # the share of the step at which the first mode or bound is met
     for p in range(n):
-        a = free[p]
-        end = stop(b[a], rhs[p], mode[a], l1[a], lower[a], upper[a])
+        a = np.int64(free[p])
+        end = stop(prior, a, b[a], rhs[p])
         if end != b[a] + rhs[p]:
             first = min(first, (end - b[a]) / rhs[p])
         change[p] = end - b[a]
-    for attempt in range(2):
-        for k in range(m):
-            slope[k] = 0.0
-        fall = 0.0
+    if not _go(H, G, b, prior, free, n, change, slope):
         for p in range(n):
-            a = free[p]
-            step = change[p] if attempt == 0 else first * rhs[p]
-            row = H[a]
-            for k in range(m):
-                slope[k] += step * row[k]
-        for p in range(n):
-            a = free[p]
-            step = change[p] if attempt == 0 else first * rhs[p]
-            fall += step * (G[a] + 0.5 * slope[a])
-            fall += penalty_at(b[a] + step, mode[a], l1[a], l2[a]) - penalty_at(b[a], mode[a], l1[a], l2[a])
-        if fall < 0.0:
-            for p in range(n):
-                a = free[p]
-                end = b[a] + (change[p] if attempt == 0 else first * rhs[p])
-                # Rounding must not leave a hair of what was meant to vanish.
-                b[a] = mode[a] if abs(end - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else end
-            for k in range(m):
-                G[k] += slope[k]
-            break
+            change[p] = first * rhs[p]
+        _go(H, G, b, prior, free, n, change, slope)
     return n
 
 
 @part
-def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
+def _go(H, G, b, prior, free, n, change, slope):
+    """Change the free coordinates, and G with them, if the objective falls; returns whether it does."""
+    for k in range(b.size):
+        slope[k] = 0.0
+    for p in range(n):
+        row = H[free[p]]
+        for k in range(b.size):
+            slope[k] += change[p] * row[k]
+    fall = 0.0
+    for p in range(n):
+        a = np.int64(free[p])
+        fall += change[p] * (G[a] + 0.5 * slope[a])
+        fall += penalty_at(prior, a, b[a] + change[p]) - penalty_at(prior, a, b[a])
+    if not fall < 0.0:
+        return False
+    for p in range(n):
+        a = np.int64(free[p])
+        end, mode = b[a] + change[p], prior.mode[a]
+        b[a] = mode if abs(end - mode) <= HAIR * abs(b[a] - mode) else end
+    for k in range(b.size):
+        G[k] += slope[k]
+    return True
+
+
+@part
+def solve(H, G, b, prior, tol, A):
     """Coordinate descent, with a Newton step on the free coordinates whenever descent alone is slow.
 
     G comes in as g and leaves as g + H(b-β); b comes in as β. Stops when every violation is at most
-    tol × the local slope of the penalty. A (m, m), rhs and free (m,) are scratch. Returns the sweeps taken.
+    tol × the local slope of the penalty. A, as large as H, is scratch. Returns the sweeps taken.
     """
-    change, slope = np.empty(m), np.empty(m)
+    m = b.size
+    rhs, free, change, slope = np.empty(m), np.empty(m, np.int32), np.empty(m), np.empty(m)
     sweeps = 0
     between = 15
     while sweeps < 1000:
         for _ in range(between):
-            worst, moved = sweep(H, G, b, m, mode, l1, l2, lower, upper)
+            worst, moved = sweep(H, G, b, prior)
             sweeps += 1
             if worst <= tol:
                 return sweeps
@@ -180,6 +197,6 @@ def solve(H, G, b, m, mode, l1, l2, lower, upper, tol, A, rhs, free):
             return sweeps
         if moved * 50 > m and sweeps < 60:  # too early: who is free still changes
             continue
-        n_free = newton_step(H, G, b, m, mode, l1, l2, lower, upper, A, rhs, free, change, slope)
+        n_free = newton_step(H, G, b, prior, A, rhs, free, change, slope)
         between = max(3, min(40, n_free // 60))  # as much time for descent as for the step
     return sweeps

@@ -22,6 +22,7 @@ import numpy as np
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels._lanes import LANES
 from lapwing.kernels.loss import assign, has, intercept_only
+from lapwing.kernels.nouns import Documents, PriorArrays
 from lapwing.kernels.ridge_few import conjugate, from_few, proof, reaches, squares_of, sums_of, that_bend
 from lapwing.kernels.ridge_passes import apart, apart_by, back, forth, lanes_of, those, together
 from lapwing.kernels.ridge_search import arrive, curvatures, level, search, slant
@@ -43,7 +44,10 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
     """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
     d = beta.size - 1
     if not has(beta[:d]):
-        beta[d] = intercept_only(y, weight, link, beta[d], mode[d], 0.0, l2[d], -np.inf, np.inf)
+        free = np.full(1, np.inf)
+        beta[d] = intercept_only(
+            Documents(y, weight, link), PriorArrays(mode[d:], np.zeros(1), l2[d:], -free, free), beta[d]
+        )
         for i in range(y.size):
             margin[i] = y[i] * beta[d]
         return

@@ -1,29 +1,31 @@
 """The polytomous loss ln Σ_k e^{s_ik} - s_i,y_i: its value, gradient, dual and optimality conditions.
 
 Symbols: k class, i document, j column; p_ik the class probabilities. Arrays over classes and documents are (K, n): one
-class at a time fits the cache. The constant feature is column d: it has no stored entries and offset 1.
+class at a time fits the cache.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import kernel, part
 from lapwing.kernels.loss import feasible_scale, penalty_conjugate, violation
+from lapwing.kernels.nouns import PriorArrays
 
 
 @kernel
-def scores(ends, indices, data, offset, beta, out):
-    """out_ik = (x_i + offset)·β_k"""
+def scores(X, beta, out):
+    """out_ik = x_i·β_k"""
+    indptr, indices, data = X.columns
     for k in range(beta.shape[0]):
         row = out[k]
         shift = 0.0
         for j in range(beta.shape[1]):
-            shift += offset[j] * beta[k, j]
+            shift += X.offset[j] * beta[k, j]
         row[:] = shift
         for j in range(beta.shape[1]):
             if beta[k, j] != 0.0:
-                for e in range(ends[j], ends[j + 1]):
+                for e in range(indptr[j], indptr[j + 1]):
                     row[indices[e]] += data[e] * beta[k, j]
 
 
@@ -53,28 +55,17 @@ def softmax(score, labels, weight, proba):
 
 
 @kernel
-def with_constant(indptr, offset):
-    """Ends and offsets of the columns with the constant feature as one more."""
-    d = offset.size - 1
-    ends = np.empty(d + 2, np.int64)
-    ends[: d + 1], ends[d + 1] = indptr, indptr[d]
-    offset = offset.copy()
-    offset[d] = 1.0
-    return ends, offset
-
-
-@kernel
-def loss_at(indptr, indices, data, offset, labels, weight, beta):
-    """Σ_i c_i [ ln Σ_k e^{s_ik} - s_i,y_i ] at β; X by columns."""
-    ends, offset = with_constant(indptr, offset)
+def loss_at(X, labels, weight, beta):
+    """Σ_i c_i [ ln Σ_k e^{s_ik} - s_i,y_i ] at β."""
     score = np.empty((beta.shape[0], weight.size))
-    scores(ends, indices, data, offset, beta, score)
+    scores(X, beta, score)
     return softmax(score, labels, weight, np.empty_like(score))
 
 
 @kernel
-def price(ends, indices, data, offset, labels, weight, theta, gradient):
-    """gradient_kj = Σ_i c_i (θ_ik - 1[y_i = k]) (x_ij + offset_j), all classes in one pass over X."""
+def price(X, labels, weight, theta, gradient):
+    """gradient_kj = Σ_i c_i (θ_ik - 1[y_i = k]) x_ij, all classes in one pass over X."""
+    indptr, indices, data = X.columns
     K, n = theta.shape
     pull = np.empty((n, K))
     total = np.zeros(K)
@@ -93,8 +84,8 @@ def price(ends, indices, data, offset, labels, weight, theta, gradient):
     sums = np.empty(K)
     for j in range(gradient.shape[1]):
         for k in range(K):
-            sums[k] = offset[j] * total[k]
-        for e in range(ends[j], ends[j + 1]):
+            sums[k] = X.offset[j] * total[k]
+        for e in range(indptr[j], indptr[j + 1]):
             x = data[e]
             row = pull[indices[e]]
             for k in range(K):
@@ -104,7 +95,7 @@ def price(ends, indices, data, offset, labels, weight, theta, gradient):
 
 
 @kernel
-def dual_objective(theta, labels, weight, gradient, scale, mode, l1, l2, lower, upper):
+def dual_objective(theta, labels, weight, gradient, scale, prior):
     """D(y + s(θ - y)) of stats/objective.py; gradient = -z."""
     K, n = theta.shape
     dual = 0.0
@@ -121,9 +112,15 @@ def dual_objective(theta, labels, weight, gradient, scale, mode, l1, l2, lower, 
                 entropy -= (1.0 - rest) * np.log1p(-rest)
             dual += weight[i] * entropy
     for k in range(K):
-        for j in range(mode.shape[1]):
-            dual -= penalty_conjugate(-scale * gradient[k, j], mode[k, j], l1[k, j], l2[k, j], lower[k, j], upper[k, j])
+        for j in range(gradient.shape[1]):
+            dual -= penalty_conjugate(prior, (k, j), -scale * gradient[k, j])
     return dual
+
+
+@part
+def of_class(prior, k):
+    """Row k of a prior."""
+    return PriorArrays(prior.mode[k], prior.l1[k], prior.l2[k], prior.lower[k], prior.upper[k])
 
 
 @kernel
@@ -131,17 +128,17 @@ def feasible(gradient, prior):
     """The largest s ≤ 1 with -s·gradient dual feasible in every class."""
     scale = 1.0
     for k in range(gradient.shape[0]):
-        scale = min(scale, feasible_scale(-gradient[k], prior.l1[k], prior.l2[k], prior.lower[k], prior.upper[k]))
+        scale = min(scale, feasible_scale(-gradient[k], of_class(prior, k)))
     return scale
 
 
 @kernel
-def kkt_bounds(beta, gradient, mode, l1, l2, lower, upper):
+def kkt_bounds(beta, gradient, prior):
     """(kkt, kkt_bound) of `Certificate`, from the gradient of the loss."""
     worst = bound = 0.0
     for k in range(beta.shape[0]):
         for j in range(beta.shape[1]):
-            v = violation(beta[k, j], gradient[k, j], mode[k, j], l1[k, j], l2[k, j], lower[k, j], upper[k, j])
+            v = violation(prior, (k, j), beta[k, j], gradient[k, j])
             worst = max(worst, v)
-            bound += v * max(abs(beta[k, j] - mode[k, j]), 1.0)
+            bound += v * max(abs(beta[k, j] - prior.mode[k, j]), 1.0)
     return worst, bound

@@ -26,15 +26,6 @@ SOLVES = 10  # of the linear system in a step, each with fewer pairs free
 ITERATIONS = 20  # of conjugate gradients in the first turn; 10 more in each that follows
 
 
-class Columns(NamedTuple):
-    """X by columns (CSC), the constant feature last; `offset` is added to every entry of a column."""
-
-    ends: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
-    offset: np.ndarray
-
-
 class Model(NamedTuple):
     """The quadratic model. Arrays over kept documents of kept classes are flat: r = (i, k) stands by k, then by i.
 
@@ -89,11 +80,12 @@ def _kept(proba, weight, spare):
 @part
 def _columns(X, first, feature, proba, weight, start, document):
     """ends, row, x, offset, own of Model."""
+    indptr, indices, data = X.columns
     K, n = proba.shape
     m = feature.size
     ends, offset, own = np.zeros(m + 1, np.int64), np.empty(m), np.zeros(m)
     for a in range(m):
-        ends[a + 1] = ends[a] + X.ends[feature[a] + 1] - X.ends[feature[a]]
+        ends[a + 1] = ends[a] + indptr[feature[a] + 1] - indptr[feature[a]]
     row, x = np.empty(ends[m], np.int32), np.empty(ends[m])
     place = np.empty(n, np.int32)
     at = 0
@@ -109,13 +101,13 @@ def _columns(X, first, feature, proba, weight, start, document):
             j = feature[a]
             o = offset[a] = X.offset[j]
             own[a] = o * o * left
-            for e in range(X.ends[j], X.ends[j + 1]):
-                i = X.indices[e]
+            for e in range(indptr[j], indptr[j + 1]):
+                i, value = indices[e], data[e]
                 if place[i] >= 0:
-                    row[at], x[at] = place[i], X.data[e]
+                    row[at], x[at] = place[i], value
                     at += 1
                 else:
-                    own[a] += weight[i] * proba[k, i] * (1.0 - proba[k, i]) * X.data[e] * (X.data[e] + 2.0 * o)
+                    own[a] += weight[i] * proba[k, i] * (1.0 - proba[k, i]) * value * (value + 2.0 * o)
             ends[a + 1] = at
     return ends, row[:at].copy(), x[:at].copy(), offset, own
 
@@ -256,13 +248,12 @@ def _descend(H, G, begin, prior, unit, b):
         worst = 0.0
         for c in range(G.size):
             a = begin + c
-            mode, l1, l2, lower, upper = prior.mode[a], prior.l1[a], prior.l2[a], prior.lower[a], prior.upper[a]
-            v = violation(b[a], G[c], mode, l1, l2, lower, upper)
+            v = violation(prior, a, b[a], G[c])
             if v == 0.0:
                 continue
-            slope = l1 + l2 * abs(b[a] - mode)
+            slope = prior.l1[a] + prior.l2[a] * abs(b[a] - prior.mode[a])
             worst = max(worst, v / (slope if slope > 0.0 else unit))
-            best = argmin(b[a], G[c], max(H[c, c], 1e-12 * (l1 + 1e-300)), mode, l1, l2, lower, upper)
+            best = argmin(prior, a, b[a], G[c], max(H[c, c], 1e-12 * (prior.l1[a] + 1e-300)))
             step = best - b[a]
             if step != 0.0:
                 b[a] = best
@@ -467,8 +458,8 @@ def _free_step(model, prior, precision, most, old, b, S, mean):
         for a in range(m):
             if step[a] != 0.0:
                 there = b[a] + t * step[a]
-                change += t * step[a] * begin[a] + penalty_at(there, prior.mode[a], prior.l1[a], prior.l2[a])
-                change -= penalty_at(b[a], prior.mode[a], prior.l1[a], prior.l2[a])
+                change += t * step[a] * begin[a] + penalty_at(prior, a, there)
+                change -= penalty_at(prior, a, b[a])
         if change < 0.0:
             break
         t *= 0.5

@@ -10,59 +10,52 @@ what offsets add, √w_i c with c = o·(b-β). Conjugate gradients go by rows.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, part
-from lapwing.kernels.loss import argmin, penalty_at, stop, violation
+from lapwing.kernels.loss import argmin, assign, penalty_at, stop, violation
+from lapwing.kernels.quadratic import HAIR
+from lapwing.kernels.working_set import Lists
 
 SWEEPS = 10  # of coordinate descent between steps on the free coordinates
 TURNS = 40  # of such a step at most, most with more coordinates held than the last
 LOOK = 25  # steps of conjugate gradients after which it is seen who has gone too far
-CONJUGATE = 1000  # steps of conjugate gradients at most, all told
+STEPS = 1000  # of conjugate gradients at most, in all
 SHARE, ROUGH = 0.03, 0.1  # of the violations there were at first may be left, near the solution and far from it
 
 
-@part
-def rows(indptr, indices, data, working, m, n):
-    """The working set's columns but for the constant, its first, as lists by document.
+class Model(NamedTuple):
+    """H, by what is known of the working set's m columns and of the documents with a curvature of at least `cut`.
 
-    Returns (document, pointer, position in the set, value); a document without any has no list.
+    lists, curvature, cut   the working set by rows, w of every document, and where it begins to count
+    offset                  (m,) o
+    pointer, row, z         Z by columns; rows are numbered among the documents that count
+    along                   (m,) Σ_i √w_i z_ia
+    diagonal, rest          (m,) of H; what the other documents add to it
+    n, total                how many documents count, and Σ_i w_i over them
     """
-    count = np.empty(n, np.int32)
-    for i in range(n):
-        count[i] = 0
-    for a in range(1, m):
-        j = working[a]
-        for k in range(indptr[j], indptr[j + 1]):
-            count[np.uint32(indices[k])] += 1
-    lists = 0
-    for i in range(n):
-        lists += count[i] > 0
-    document, pointer = np.empty(lists, np.int32), np.empty(lists + 1, np.int32)
-    pointer[0] = e = 0
-    for i in range(n):
-        if count[i] > 0:
-            document[e], pointer[e + 1] = i, pointer[e] + count[i]
-            count[i] = pointer[e]  # from here on the place of its next entry
-            e += 1
-    column = np.empty(pointer[lists], np.int32)
-    value = np.empty(pointer[lists])
-    for a in range(1, m):
-        j = working[a]
-        for k in range(indptr[j], indptr[j + 1]):
-            place = np.uint32(count[np.uint32(indices[k])])
-            column[place], value[place] = a, data[k]
-            count[np.uint32(indices[k])] += 1
-    return document, pointer, column, value
+
+    lists: Lists
+    curvature: np.ndarray
+    cut: float
+    offset: np.ndarray
+    pointer: np.ndarray
+    row: np.ndarray
+    z: np.ndarray
+    along: np.ndarray
+    diagonal: np.ndarray
+    rest: np.ndarray
+    n: np.int64
+    total: float
 
 
 @part
-def columns(indptr, indices, data, o, working, curvature, cut):
-    """√w X over the working set and the documents whose curvature w_i is at least `cut`; of the others the diagonal.
-
-    Returns (pointer, row, z by columns; Σ_i √w_i z_ia of each; H's diagonal; rest; number of documents, Σ_i w_i).
-    """
-    n, m = curvature.size, o.size
+def model(columns, lists, offset, features, curvature, cut):
+    """`Model` of the working set: the first of `features`, as many as there are offsets."""
+    indptr, indices, data = columns
+    n, m = curvature.size, offset.size
     place = np.empty(n, np.int32)
     root = np.empty(n)
     count = np.int64(0)
@@ -78,13 +71,13 @@ def columns(indptr, indices, data, o, working, curvature, cut):
             spare += curvature[i]
     size = 0
     for a in range(1, m):
-        size += indptr[working[a] + 1] - indptr[working[a]]
+        size += indptr[features[a] + 1] - indptr[features[a]]
     pointer, row, z = np.empty(m + 1, np.int32), np.empty(size, np.int32), np.empty(size)
-    plain, diagonal, rest = np.empty(m), np.empty(m), np.empty(m)
+    along, diagonal, rest = np.empty(m), np.empty(m), np.empty(m)
     pointer[0] = pointer[1] = e = 0
-    plain[0], rest[0], diagonal[0] = 0.0, spare, total + spare
+    along[0], rest[0], diagonal[0] = 0.0, spare, total + spare
     for a in range(1, m):
-        j = working[a]
+        j = features[a]
         first = square = left = 0.0
         for k in range(indptr[j], indptr[j + 1]):
             document = np.uint32(indices[k])
@@ -97,12 +90,12 @@ def columns(indptr, indices, data, o, working, curvature, cut):
             else:
                 left += curvature[document] * data[k] * data[k]
         pointer[a + 1] = e
-        plain[a], rest[a] = first, left
-        diagonal[a] = square + o[a] * (2.0 * first + o[a] * total) + left
-    return pointer, row, z, plain, diagonal, rest, count, total
+        along[a], rest[a] = first, left
+        diagonal[a] = square + offset[a] * (2.0 * first + offset[a] * total) + left
+    return Model(lists, curvature, cut, offset, pointer, row, z, along, diagonal, rest, count, total)
 
 
-def _along(row, z, start, stop, r):
+def _dot(row, z, start, stop, r):
     """z_a · r"""
     total = 0.0
     for k in range(start, stop):
@@ -110,38 +103,36 @@ def _along(row, z, start, stop, r):
     return total
 
 
-_along = part(_along, fastmath=REASSOCIATING)
+_dot = part(_dot, fastmath=REASSOCIATING)
 
 
 @part
-def _slope(Z, o, g, start, b, r, common, weighted, a):
-    """(g + H(b-β))_a; weighted = Σ_i √w_i r_i"""
-    pointer, row, z, plain, _, rest, _, total = Z
-    slope = g[a] + _along(row, z, pointer[a], pointer[a + 1], r) + plain[a] * common
-    return slope + o[a] * (weighted + total * common) + rest[a] * (b[a] - start[a])
+def _slope(model, g, start, b, r, common, weighted, a):
+    """(g + H(b-β))_a; common = c, weighted = Σ_i √w_i r_i"""
+    slope = g[a] + _dot(model.row, model.z, model.pointer[a], model.pointer[a + 1], r) + model.along[a] * common
+    return slope + model.offset[a] * (weighted + model.total * common) + model.rest[a] * (b[a] - start[a])
 
 
 @part
-def _move(Z, o, a, step, r, common, weighted):
+def _move(model, a, step, r, common, weighted):
     """r += step z_a, and the two sums that go with it."""
-    pointer, row, z = Z[:3]
-    for k in range(pointer[a], pointer[a + 1]):
-        r[np.uint32(row[k])] += step * z[k]
-    return common + o[a] * step, weighted + Z[3][a] * step
+    for k in range(model.pointer[a], model.pointer[a + 1]):
+        r[np.uint32(model.row[k])] += step * model.z[k]
+    return common + model.offset[a] * step, weighted + model.along[a] * step
 
 
 @part
-def _times(lists, curvature, cut, o, rest, total, p, out):
+def _times(model, p, out):
     """out = H p"""
-    document, pointer, column, value = lists
+    document, pointer, column, value = model.lists
     common = 0.0
     for a in range(p.size):
-        out[a] = rest[a] * p[a]
-        common += o[a] * p[a]
-    left, weighted = total, 0.0
+        out[a] = model.rest[a] * p[a]
+        common += model.offset[a] * p[a]
+    left, weighted = model.total, 0.0
     for e in range(document.size):
-        w = curvature[document[e]]
-        if w < cut:
+        w = model.curvature[document[e]]
+        if w < model.cut:
             continue
         along = common
         for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
@@ -153,23 +144,23 @@ def _times(lists, curvature, cut, o, rest, total, p, out):
             out[np.uint32(column[k])] += value[k] * along
     weighted += left * common  # documents without any of the working set
     for a in range(p.size):
-        out[a] += o[a] * weighted
+        out[a] += model.offset[a] * weighted
 
 
 @part
-def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, held, rhs, enough, most, step):
+def _towards(model, prior, b, unit, held, rhs, enough, most, step):
     """Conjugate gradients, preconditioned by the diagonal, for (H + l2) step = rhs over the columns not `held`.
 
     From `step`. Ends when every equation is met to `enough` units, or after `most` steps; now and then it looks
     whether a coordinate has passed its mode or a bound, and ends there too: where H is nearly flat it would go far
     beyond. Returns the steps taken.
     """
-    m = o.size
-    _, _, _, _, diagonal, rest, _, total = Z
+    m = b.size
+    diagonal, l2 = model.diagonal, prior.l2
     p, Hp, residual = np.zeros(m), np.empty(m), np.zeros(m)
     rho = length = 0.0
     for turn in range(most):
-        _times(lists, curvature, cut, o, rest, total, p if turn > 0 else step, Hp)
+        _times(model, p if turn > 0 else step, Hp)
         bent = 0.0
         for a in range(m):
             Hp[a] += l2[a] * (p[a] if turn > 0 else step[a])
@@ -189,7 +180,7 @@ def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, h
             return turn
         if turn % LOOK == LOOK - 1:
             for a in range(m):
-                if held[a] == 0 and stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a]) != b[a] + step[a]:
+                if held[a] == 0 and stop(prior, a, b[a], step[a]) != b[a] + step[a]:
                     return turn
         for a in range(m):
             if held[a] == 0:
@@ -199,7 +190,37 @@ def _towards(lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, h
 
 
 @part
-def _free(lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, goal, most, step):
+def _hold(prior, b, step, held):
+    """Hold the coordinates that `step` would take through their mode or a bound there.
+
+    Returns whether there are any, and the share of the step at which the first of them is met.
+    """
+    passed, first = False, 1.0
+    for a in range(b.size):
+        if held[a] == 0:
+            end = stop(prior, a, b[a], step[a])
+            if end != b[a] + step[a]:
+                first = min(first, (end - b[a]) / step[a])
+                step[a] = end - b[a]
+                held[a] = 1
+                passed = True
+    return passed, first
+
+
+@part
+def _change(model, prior, G, b, step, bent):
+    """By how much the objective changes with `step`; G is the slope of its smooth part at b."""
+    _times(model, step, bent)
+    change = 0.0
+    for a in range(b.size):
+        if step[a] != 0.0:
+            change += step[a] * (G[a] + 0.5 * bent[a])
+            change += penalty_at(prior, a, b[a] + step[a]) - penalty_at(prior, a, b[a])
+    return change
+
+
+@part
+def _free_step(model, prior, G, b, unit, goal, most, step):
     """With signs fixed the problem is a linear system in the free coordinates: a step towards its solution.
 
     A coordinate on the way through its mode or a bound is held there, and the others are solved for again. If the
@@ -212,96 +233,77 @@ def _free(lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, g
     worst = 0.0
     for a in range(m):
         step[a] = 0.0
-        bends = Z[4][a] + l2[a] > 0.0
-        if bends and (b[a] != mode[a] or l1[a] == 0.0) and lower[a] < b[a] < upper[a]:
-            away = b[a] - mode[a]
+        mode, l1, l2 = prior.mode[a], prior.l1[a], prior.l2[a]
+        bends = model.diagonal[a] + l2 > 0.0
+        if bends and (b[a] != mode or l1 == 0.0) and prior.lower[a] < b[a] < prior.upper[a]:
+            away = b[a] - mode
             held[a] = 0
-            rhs[a] = -(G[a] + (l1[a] if away > 0.0 else -l1[a]) + l2[a] * away)
+            rhs[a] = -(G[a] + (l1 if away > 0.0 else -l1) + l2 * away)
             worst = max(worst, abs(rhs[a]) / unit[a])
     first = 1.0
     enough = max(0.1 * worst, goal)
-    taken = 0
+    steps = 0
     for turn in range(TURNS):
-        taken += _towards(
-            lists, curvature, cut, o, Z, b, mode, l1, l2, lower, upper, unit, held, rhs, enough, most, step
-        )
-        passed = False
-        for a in range(m):
-            if turn == 0:
-                full[a] = step[a]
-            if held[a] == 0:
-                end = stop(b[a], step[a], mode[a], l1[a], lower[a], upper[a])
-                if end != b[a] + step[a]:
-                    if turn == 0:
-                        first = min(first, (end - b[a]) / step[a])
-                    step[a] = end - b[a]
-                    held[a] = 1
-                    passed = True
+        steps += _towards(model, prior, b, unit, held, rhs, enough, most, step)
+        if turn == 0:
+            assign(full, step)
+        passed, share = _hold(prior, b, step, held)
+        if turn == 0:
+            first = share
         if not passed:
             if enough <= goal:
                 break
             enough = max(0.1 * enough, goal)
-        if taken >= most:
+        if steps >= most:
             break
     for attempt in range(2):
-        _times(lists, curvature, cut, o, Z[5], Z[7], step, bent)
-        fall = 0.0
-        for a in range(m):
-            if step[a] != 0.0:
-                fall += step[a] * (G[a] + 0.5 * bent[a])
-                fall += penalty_at(b[a] + step[a], mode[a], l1[a], l2[a]) - penalty_at(b[a], mode[a], l1[a], l2[a])
-        if fall < 0.0:
+        if _change(model, prior, G, b, step, bent) < 0.0:
             break
         for a in range(m):
             step[a] = first * full[a] if attempt == 0 else 0.0
-    return taken
+    return steps
 
 
 @part
-def solve(lists, curvature, cut, o, Z, g, b, mode, l1, l2, lower, upper, tol):
+def solve(model, g, b, prior, tol):
     """Coordinate descent, with a step on the free coordinates whenever descent alone is slow.
 
     b comes in as β. Stops when every violation is at most tol × the local slope of the penalty, or the share of the
     largest at first after which another quadratic model is worth more.
-
-    lists, Z   what `rows` and `columns` made
     """
     m = b.size
     start, G, step, unit = b.copy(), np.empty(m), np.empty(m), np.empty(m)
     top = 0.0
     for a in range(m):
-        top = max(top, l1[a])
+        top = max(top, prior.l1[a])
     for a in range(m):  # violations are measured in these: a coordinate without a kink has the others'
-        unit[a] = l1[a] if l1[a] > 0.0 else top if top > 0.0 else 1.0
-    r = np.zeros(Z[6])
+        unit[a] = prior.l1[a] if prior.l1[a] > 0.0 else top if top > 0.0 else 1.0
+    r = np.zeros(model.n)
     common = weighted = begun = 0.0
-    left = np.int64(CONJUGATE)  # a literal would have what is called with it compiled twice
+    left = np.int64(STEPS)  # a literal would have what is called with it compiled twice
     while left > 0:
         for _ in range(SWEEPS):
             worst = 0.0
             for a in range(m):
-                slope = _slope(Z, o, g, start, b, r, common, weighted, a)
-                v = violation(b[a], slope, mode[a], l1[a], l2[a], lower[a], upper[a])
+                slope = _slope(model, g, start, b, r, common, weighted, a)
+                v = violation(prior, a, b[a], slope)
                 if v == 0.0:
                     continue
-                worst = max(worst, v / (unit[a] + l2[a] * abs(b[a] - mode[a])))
-                best = argmin(b[a], slope, Z[4][a], mode[a], l1[a], l2[a], lower[a], upper[a])
+                worst = max(worst, v / (unit[a] + prior.l2[a] * abs(b[a] - prior.mode[a])))
+                best = argmin(prior, a, b[a], slope, model.diagonal[a])
                 if best != b[a]:
-                    common, weighted = _move(Z, o, a, best - b[a], r, common, weighted)
+                    common, weighted = _move(model, a, best - b[a], r, common, weighted)
                     b[a] = best
             begun = max(begun, worst)
             goal = max(tol, (ROUGH if tol > 0.01 else SHARE) * begun)
             if worst <= goal:
                 return
         for a in range(m):
-            G[a] = _slope(Z, o, g, start, b, r, common, weighted, a)
-        left -= SWEEPS + _free(
-            lists, curvature, cut, o, Z, G, b, mode, l1, l2, lower, upper, unit, 0.3 * goal, left, step
-        )
+            G[a] = _slope(model, g, start, b, r, common, weighted, a)
+        left -= SWEEPS + _free_step(model, prior, G, b, unit, 0.3 * goal, left, step)
         for a in range(m):
             if step[a] != 0.0:
-                end = b[a] + step[a]
-                # Rounding must not leave a hair of what was meant to vanish.
-                end = mode[a] if abs(end - mode[a]) <= 1e-14 * abs(b[a] - mode[a]) else end
-                common, weighted = _move(Z, o, a, end - b[a], r, common, weighted)
+                end, mode = b[a] + step[a], prior.mode[a]
+                end = mode if abs(end - mode) <= HAIR * abs(b[a] - mode) else end
+                common, weighted = _move(model, a, end - b[a], r, common, weighted)
                 b[a] = end

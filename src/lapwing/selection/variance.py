@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import ConvergenceWarning, SettingsError
+from lapwing.kernels.nouns import Documents
 from lapwing.solvers import multinomial
 from lapwing.solvers.newton import is_smooth, minimise, minimise_many
 from lapwing.solvers.problem import Problem
@@ -210,7 +211,7 @@ class _OverMatrix(HeldOut):
         return self.problem.merge(self.prior.compile(variance, len(self.problem.group), self.intercept_variance))
 
     def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> bool:
-        return minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, known)[4]
+        return minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter, self.link, known).converged
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return prune(self.problem, self.y, train, arrays, beta, alpha, self.hessian, self.link)[0]
@@ -240,11 +241,11 @@ class _OverMatrix(HeldOut):
         for first in range(0, len(jobs), TOGETHER):
             some = jobs[first : first + TOGETHER]
             betas = np.array([arrays[v].mode for v, _ in some])
-            *_, converged, _ = minimise_many(
+            results = minimise_many(
                 self.problem, np.tile(self.y, (len(some), 1)), np.array([self.training[run] for _, run in some]),
                 [arrays[v] for v, _ in some], betas, self.tol, self.max_iter, self.link,
             )  # fmt: skip
-            self.behind |= {v for (v, _), done in zip(some, converged, strict=True) if not done}
+            self.behind |= {v for (v, _), result in zip(some, results, strict=True) if not result.converged}
             for (v, run), beta in zip(some, betas, strict=True):
                 self.fitted[run][v] = _without_gradient(beta.copy())
                 self.values[v][:, run] = self._log_likelihoods(run, arrays[v], beta)
@@ -259,9 +260,8 @@ class _OverMatrix(HeldOut):
 
         if self.apart is not None:
             return self.apart.log_likelihood(self.problem.spread(beta), self.link)
-        return float(
-            log_likelihood(*self.problem.by_column, self.y, self.validation[run], as_link(self.link).code, beta)
-        )
+        documents = Documents(self.y, self.validation[run], as_link(self.link).code)
+        return float(log_likelihood(self.problem.matrix, documents, beta))
 
 
 def _without_gradient(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,7 +276,7 @@ class _JointOverMatrix(_OverMatrix):
         return multinomial.merge(self.problem, prior)
 
     def _minimise(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, known: np.ndarray) -> bool:
-        return multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter)[5]
+        return multinomial.minimise(self.problem, self.y, train, arrays, beta, self.tol, self.max_iter).converged
 
     def _pruned(self, train: np.ndarray, arrays: PriorArrays, beta: np.ndarray, alpha: float) -> np.ndarray:
         return beta

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.kernels.nouns import Documents
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays, penalty
@@ -36,14 +37,14 @@ def fit(
     from lapwing.kernels import clg
     from lapwing.kernels.loss import optimality
 
-    if problem.offset.any():
+    if problem.centred:
         raise SettingsError("solver='clg' goes by stored entries and cannot standardize; use solver='auto'")
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
-    code = as_link(link).code
-    _, cycles, converged, _ = clg.fit(*problem.by_column[:3], y, sample_weight, code, *arrays, beta, tol, max_iter)
+    documents = Documents(y, sample_weight, as_link(link).code)
+    _, cycles, converged, _ = clg.fit(problem.columns_with_constant, documents, arrays, beta, tol, max_iter)
     objective, gap, theta = _certified(problem, y, sample_weight, arrays, beta, link)
-    kkt, kkt_bound = optimality(*problem.both_ways, y, sample_weight, code, *arrays, beta)
+    kkt, kkt_bound = optimality(problem.matrix, documents, arrays, beta)
     weights = problem.spread(beta, prior, arrays)
     return FitResult(weights, objective, gap, kkt, kkt_bound, cycles, converged, variance, theta)
 
@@ -55,13 +56,13 @@ def _certified(
     from lapwing.kernels.loss import dual_objective, feasible_scale, loss_gradient, scores
 
     form = as_link(link)
-    margin = y * scores(*problem.by_column, beta, len(y))
+    margin = y * scores(problem.matrix, beta)
     objective = float(np.sum(sample_weight * form.loss(margin))) + penalty(arrays, beta)
     theta = form.theta(margin)
     if np.any(arrays.flat):
         return objective, float("nan"), theta
     gradient = np.empty(len(beta))
-    loss_gradient(*problem.by_row, sample_weight * y * theta, gradient)
-    scale = feasible_scale(-gradient, *arrays[1:])
-    dual = dual_objective(theta, sample_weight, form.code, -gradient, scale, *arrays)
+    loss_gradient(problem.matrix, sample_weight * y * theta, gradient)
+    scale = feasible_scale(-gradient, arrays)
+    dual = dual_objective(theta, sample_weight, form.code, -gradient, scale, arrays)
     return objective, max(objective - dual, 0.0), theta

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lapwing.kernels.nouns import Documents, Result
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
@@ -29,13 +30,13 @@ def is_better(problem: Problem, *, smooth: bool) -> bool:
     if not by_rows(problem):
         dense = problem.n_documents * len(problem.offset) <= MOST
         return dense and (not smooth or min(len(problem.offset), problem.n_documents) <= FEWEST or is_possible(problem))
-    return smooth and is_possible(problem) and problem.gram_cost <= PASSES * len(problem.by_column[2])
+    return smooth and is_possible(problem) and problem.gram_cost <= PASSES * len(problem.matrix.columns.data)
 
 
 def by_rows(problem: Problem) -> bool:
     """Whether the columns are sparse enough to take the Gram matrix from rows."""
     whole = problem.n_documents * (len(problem.offset) - 1)
-    return len(problem.by_column[2]) < FULL * whole and not problem.offset.any()
+    return len(problem.matrix.columns.data) < FULL * whole and not problem.centred
 
 
 def is_smooth(prior: PriorArrays) -> bool:
@@ -52,34 +53,34 @@ def among_documents(problem: Problem, arrays: PriorArrays) -> bool:
 def minimise(
     problem: Problem, y: np.ndarray, sample_weight: np.ndarray, arrays: PriorArrays, beta: np.ndarray, tol: float,
     max_iter: int, link: str = "logit",
-) -> tuple[float, float, float, int, bool, np.ndarray]:  # fmt: skip
+) -> Result:  # fmt: skip
     """As solvers/newton.py's."""
     from lapwing.kernels import few_rows, gram
 
-    told = y, sample_weight, as_link(link).code
+    documents = Documents(y, sample_weight, as_link(link).code)
     if among_documents(problem, arrays):
-        found = few_rows.fit(problem.documents, *told, arrays.mode, arrays.l2, beta, tol, max_iter)
-        if found[4] or len(problem.offset) > WIDEST:
-            return found
+        result = Result(*few_rows.fit(problem.documents, documents, arrays, beta, tol, max_iter))
+        if result.converged or len(problem.offset) > WIDEST:
+            return result
     if not by_rows(problem):
-        return gram.fit(problem.columns, None, *told, *arrays, beta, tol, max_iter)
-    order, (indptr, indices, data, _) = problem.with_constant
+        return Result(*gram.fit(problem.columns, None, documents, arrays, beta, tol, max_iter))
+    order, rows, _ = problem.frequent_first_with_constant
     ordered, permuted = beta[order], PriorArrays(*(part[order] for part in arrays))
-    found = gram.fit(None, (indptr, indices, data), *told, *permuted, ordered, tol, max_iter)
+    result = Result(*gram.fit(None, rows, documents, permuted, ordered, tol, max_iter))
     beta[order] = ordered
-    return found
+    return result
 
 
 def minimise_many(
     problem: Problem, Y: np.ndarray, weights: np.ndarray, arrays: list[PriorArrays], betas: np.ndarray, tol: float,
     max_iter: int, link: str = "logit",
-) -> tuple[np.ndarray, ...]:  # fmt: skip
+) -> list[Result]:  # fmt: skip
     """As solvers/newton.py's: one after the other."""
     from lapwing.kernels.loss import optimality
 
-    proofs = []
+    results = []
     for y, weight, prior, beta in zip(Y, weights, arrays, betas, strict=True):
-        objective, gap, _, rounds, converged, theta = minimise(problem, y, weight, prior, beta, tol, max_iter, link)
-        violated = optimality(*problem.both_ways, y, weight, as_link(link).code, *prior, beta)
-        proofs.append((objective, gap, *violated, rounds, converged, theta))
-    return tuple(map(np.array, zip(*proofs, strict=True)))
+        result = minimise(problem, y, weight, prior, beta, tol, max_iter, link)
+        kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, as_link(link).code), prior, beta)
+        results.append(result._replace(kkt=kkt, kkt_bound=kkt_bound))
+    return results

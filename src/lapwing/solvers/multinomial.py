@@ -6,16 +6,26 @@ with conjugate gradients (kernels/multinomial_ridge.py).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from lapwing.kernels.nouns import Matrix, Result
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays, penalty
 from lapwing.stats.result import FitResult
 
-RELAX = 0.4  # factor by which a stronger prior is relaxed
-LOOSE = 0.2  # relative fall of the objective at which a stronger prior is left
+COLD = 0.3  # a stronger prior begins at this share of the one under which every penalised coefficient is at its mode,
+RELAX = 0.4  # is relaxed by this factor,
+LOOSE = 0.2  # and left when a round lets the objective fall by less than this, relatively
 ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic model far from the optimum is left
+FINE = 0.2  # the same near the optimum, relative to tol
 TURNS = 30  # in a quadratic model near the optimum; elsewhere one
+HALVINGS = 6  # of a step at most
+ENOUGH, ARMIJO = (
+    0.3,
+    0.01,
+)  # share of what a step promises that ends the search for a shorter one, and that it must bring
 ROUNDING = 1e-13  # a sum over documents is not known better
 
 
@@ -48,10 +58,8 @@ def fit(
     begin = np.clip(prior.mode if start is None else start, prior.lower, prior.upper)
     beta = np.array([problem.gather(row) for row in begin])
     arrays = merge(problem, prior)
-    objective, gap, kkt, kkt_bound, rounds, converged, dual = minimise(
-        problem, labels, sample_weight, arrays, beta, tol, max_iter
-    )
-    return FitResult(spread(problem, beta), objective, gap, kkt, kkt_bound, rounds, converged, variance, dual)
+    result = minimise(problem, labels, sample_weight, arrays, beta, tol, max_iter)
+    return FitResult(spread(problem, beta), variance=variance, **result._asdict())
 
 
 def minimise(
@@ -62,23 +70,31 @@ def minimise(
     beta: np.ndarray,
     tol: float,
     max_iter: int,
-) -> tuple[float, float, float, float, int, bool, np.ndarray]:
-    """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `merge`.
-
-    Returns (objective, gap, kkt, kkt_bound, rounds, converged, dual point).
-    """
+) -> Result:
+    """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `merge`."""
     from lapwing.kernels import multinomial_ridge
 
     labels = labels.astype(np.int32)
     free = np.isinf(arrays.lower) & np.isinf(arrays.upper)
     if not arrays.l1.any() and np.all(free | (arrays.lower == arrays.upper)):
-        order, by_row = problem.frequent_first
+        order, rows, offset = problem.frequent_first
         mode, _, l2, lower, upper = (np.ascontiguousarray(part[:, order]) for part in arrays)
         ordered = np.ascontiguousarray(beta[:, order])
-        found = multinomial_ridge.fit(*by_row, labels, sample_weight, mode, l2, lower, upper, ordered, tol, max_iter)
+        result = multinomial_ridge.fit(
+            *rows, offset, labels, sample_weight, mode, l2, lower, upper, ordered, tol, max_iter
+        )
         beta[:, order] = ordered
-        return found
+        return Result(*result)
     return _newton(problem, labels, sample_weight, arrays, beta, tol, max_iter)
+
+
+class _Point(NamedTuple):
+    """Coefficients of the working set, and what follows from all coefficients: scores, probabilities, the loss."""
+
+    b: np.ndarray
+    score: np.ndarray
+    proba: np.ndarray
+    loss: float
 
 
 def _newton(
@@ -89,7 +105,7 @@ def _newton(
     beta: np.ndarray,
     tol: float,
     max_rounds: int,
-) -> tuple[float, float, float, float, int, bool, np.ndarray]:
+) -> Result:
     """Newton's method on a growing working set of pairs, as kernels/newton.py for one category.
 
     A working set grows by the worst violators; the loss is replaced by its quadratic model with all its terms between
@@ -98,103 +114,135 @@ def _newton(
     """
     from lapwing.kernels import multinomial as steps
     from lapwing.kernels import softmax as loss_of
-    from lapwing.kernels.softmax_quadratic import Columns, solve
+    from lapwing.kernels.softmax_quadratic import solve
 
-    shape = (len(beta), len(weight))
-    indptr, indices, data, offset = problem.by_column
-    X = Columns(np.append(indptr, indptr[-1]).astype(np.int64), indices, data, np.append(offset[:-1], 1.0))
+    X, K = problem.matrix, len(beta)
     np.clip(beta, prior.lower, prior.upper, out=beta)
-    unheld = (prior.l1 == 0.0) & ((np.diff(X.ends) > 0) | (X.offset != 0.0))
-    inside = (beta != prior.mode) | unheld
-    inside[:, -1] = True
-    inside &= prior.lower < prior.upper
+    inside = _begin(X, prior, beta)
     flat = bool(prior.flat.any())
-
-    score, proba = np.empty(shape), np.empty(shape)
-    loss_of.scores(*X, beta, score)
-    loss = loss_of.softmax(score, labels, weight, proba)
+    score, proba = np.empty((K, len(weight))), np.empty((K, len(weight)))
+    loss_of.scores(X, beta, score)
+    here = _Point(beta[inside], score, proba, loss_of.softmax(score, labels, weight, proba))
     gradient = np.empty(beta.shape)
-    loss_of.price(*X, labels, weight, proba, gradient)
-    strength = max(1.0, 0.3 * steps.worst_slope(beta, gradient, prior))
+    loss_of.price(X, labels, weight, proba, gradient)
+    strength = max(1.0, COLD * steps.worst_slope(beta, gradient, prior))
     best, best_dual = proba, -np.inf
-    gap, converged, careful = float("nan"), False, True
+    gap, converged, cautious = float("nan"), False, True
     precision, t = ROUGH, 1.0
     rounds = 0
     while rounds < max_rounds:
         rounds += 1
+        # Grow the working set.
         m = int(np.count_nonzero(inside))
-        steps.choose(inside, beta, gradient, prior, strength, max(20 * len(beta), m // 2 if t > 0.5 else m // 8))
-        classes, feature = np.nonzero(inside)
-        first = np.searchsorted(classes, np.arange(len(beta) + 1))
-        feature = feature.astype(np.int32)
-        mode, l1, l2, lower, upper = (part[inside] for part in prior)
-        local = PriorArrays(mode, strength * l1, strength * l2, lower, upper)
-        old = beta[inside]
-        objective = loss + strength * penalty(prior, beta)
-        slope = np.empty(len(old))
-        steps.collect(X, first, feature, steps.residuals(proba, labels, weight), slope)
-        unit = objective / max(float(np.sum(np.maximum(np.abs(old - mode), 1.0))), 1.0)
-        bent = steps.cautious(proba, labels) if careful else proba
-        b = old.copy()
+        strong = _stronger(prior, strength)
+        steps.choose(inside, beta, gradient, strong, max(20 * K, m // 2 if t > 0.5 else m // 8))
+        first, feature = _pairs(inside)
+        local = PriorArrays(*(part[inside] for part in strong))
+        here = here._replace(b=beta[inside])
+        objective = here.loss + strength * penalty(prior, beta)
+
+        # The quadratic model of the loss, and its minimum b.
+        slope = np.empty(len(here.b))
+        steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), slope)
+        unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - local.mode), 1.0))), 1.0)
+        bent = steps.cautious(here.proba, labels) if cautious else here.proba
+        b = here.b.copy()
         turns = 1 if precision == ROUGH else TURNS
         change = solve(X, first, feature, bent, weight, slope, local, unit, precision, turns, b)
-        S = np.empty(shape)
-        steps.spread_step(X, first, feature, b - old, S)
-        promise = float(np.sum(slope * (b - old))) + penalty(local, b) - penalty(local, old)
-        theta = steps.predicted(proba, change)
-        t, reached = 1.0, np.inf
-        for halvings in range(6):  # as long as that leads lower
-            trial_proba = np.empty(shape)
-            there = b if halvings == 0 else old + 0.5**halvings * (b - old)
-            trial = score + 0.5**halvings * S
-            trial_loss = loss_of.softmax(trial, labels, weight, trial_proba)
-            found = trial_loss + penalty(local, there)
-            if found > reached:
-                break
-            t, reached = 0.5**halvings, found
-            moved = there, trial, trial_proba, trial_loss
-            if found <= objective + 0.3 * t * promise + ROUNDING * objective:
-                break
+
+        # A search along the step to it.
+        shift = np.empty(here.score.shape)
+        steps.spread_step(X, first, feature, b - here.b, shift)
+        promise = float(np.sum(slope * (b - here.b))) + penalty(local, b) - penalty(local, here.b)
+        predicted = steps.predicted(here.proba, change)
+        t, lowest, there = _search(here, b, shift, labels, weight, local, objective, promise)
+        accepted = lowest <= objective + ARMIJO * t * promise + ROUNDING * objective
         fell = 0.0
-        accepted = reached <= objective + 0.01 * t * promise + ROUNDING * objective
         if accepted:
-            beta[inside], score, proba, loss = moved
-            fell, objective = objective - reached, reached
-        source = theta if accepted and not flat else proba
-        loss_of.price(*X, labels, weight, source, gradient)
-        if not accepted and not (careful and precision <= 0.2 * tol):
-            careful, precision = True, 0.2 * tol
+            here, fell, objective = there, objective - lowest, lowest
+            beta[inside] = here.b
+
+        # Price every pair, at the dual point.
+        source = predicted if accepted and not flat else here.proba
+        loss_of.price(X, labels, weight, source, gradient)
+        if not accepted and not (cautious and precision <= FINE * tol):
+            cautious, precision = True, FINE * tol
             continue
-        careful = strength > 1.0 or t < 0.25
+        cautious = strength > 1.0 or t < 0.25
         if strength > 1.0:
             precision = ROUGH
             if not accepted or (t >= 0.5 and fell <= LOOSE * objective):
                 strength = max(1.0, RELAX * strength)
             continue
+
+        # Certify.
         if flat:
-            best = proba
-            _, kkt_bound = loss_of.kkt_bounds(beta, gradient, *prior)
-            converged = kkt_bound <= tol * objective
+            best, bound = here.proba, loss_of.kkt_bounds(beta, gradient, prior)[1]
         else:
             scale = loss_of.feasible(gradient, prior)
-            dual = loss_of.dual_objective(source, labels, weight, gradient, scale, *prior)
+            dual = loss_of.dual_objective(source, labels, weight, gradient, scale, prior)
             if dual > best_dual:
-                best_dual = dual
-                best = scale * source
-                best[labels, np.arange(shape[1])] += 1.0 - scale
-            gap = max(objective - best_dual, 0.0)
-            converged = gap <= tol * objective
+                best, best_dual = scale * source, dual
+                best[labels, np.arange(len(labels))] += 1.0 - scale
+            bound = gap = max(objective - best_dual, 0.0)
+        converged = bound <= tol * objective
         if converged or not accepted:
             break
         far = fell > (0.005 if t == 1.0 else tol) * objective
-        precision = ROUGH if far else max(0.2 * tol, 2.0 * fell / objective)
-    loss_of.price(*X, labels, weight, proba, gradient)
-    kkt, kkt_bound = loss_of.kkt_bounds(beta, gradient, *prior)
-    return loss + penalty(prior, beta), gap, kkt, kkt_bound, rounds, converged, best
+        precision = ROUGH if far else max(FINE * tol, 2.0 * fell / objective)
+    loss_of.price(X, labels, weight, here.proba, gradient)
+    kkt, kkt_bound = loss_of.kkt_bounds(beta, gradient, prior)
+    return Result(here.loss + penalty(prior, beta), gap, kkt, kkt_bound, rounds, converged, best)
+
+
+def _begin(X: Matrix, prior: PriorArrays, beta: np.ndarray) -> np.ndarray:
+    """The first working set: constants, coefficients away from their mode, and those that nothing holds there."""
+    unheld = (prior.l1 == 0.0) & ((np.diff(X.columns.indptr) > 0) | (X.offset != 0.0))
+    inside = (beta != prior.mode) | unheld
+    inside[:, -1] = True
+    return np.asarray(inside & (prior.lower < prior.upper))
+
+
+def _stronger(prior: PriorArrays, strength: float) -> PriorArrays:
+    return prior if strength == 1.0 else prior._replace(l1=strength * prior.l1, l2=strength * prior.l2)
+
+
+def _pairs(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(first, feature): pairs of class k are first[k] : first[k+1]."""
+    classes, feature = np.nonzero(inside)
+    return np.searchsorted(classes, np.arange(len(inside) + 1)), feature.astype(np.int32)
+
+
+def _search(
+    here: _Point,
+    b: np.ndarray,
+    shift: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    prior: PriorArrays,
+    objective: float,
+    promise: float,
+) -> tuple[float, float, _Point]:
+    """Half the step until it brings enough, as long as that leads lower: (share taken, objective, point) there."""
+    from lapwing.kernels.softmax import softmax
+
+    t, lowest, there = 1.0, np.inf, here
+    for halvings in range(HALVINGS):
+        share, proba = 0.5**halvings, np.empty(here.proba.shape)
+        trial = b if halvings == 0 else here.b + share * (b - here.b)
+        score = here.score + share * shift
+        loss = softmax(score, labels, weight, proba)
+        value = loss + penalty(prior, trial)
+        if value > lowest:
+            break
+        t, lowest, there = share, value, _Point(trial, score, proba, loss)
+        if value <= objective + ENOUGH * t * promise + ROUNDING * objective:
+            break
+    return t, lowest, there
 
 
 def log_likelihood(problem: Problem, labels: np.ndarray, sample_weight: np.ndarray, beta: np.ndarray) -> float:
     """Σ_i c_i ln p(y_i | x_i, β), β over columns."""
     from lapwing.kernels.softmax import loss_at
 
-    return -float(loss_at(*problem.by_column, labels.astype(np.int32), sample_weight, beta))
+    return -float(loss_at(problem.matrix, labels.astype(np.int32), sample_weight, beta))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.kernels.nouns import Documents, Result
 from lapwing.solvers import dense
 from lapwing.solvers.dense import is_smooth
 from lapwing.solvers.problem import Problem
@@ -42,10 +43,10 @@ def fit(
 
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
-    objective, gap, _, rounds, converged, theta = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
-    kkt, kkt_bound = optimality(*problem.both_ways, y, sample_weight, as_link(link).code, *arrays, beta)
-    weights = problem.spread(beta, prior, arrays)
-    return FitResult(weights, objective, gap, kkt, kkt_bound, rounds, converged, variance, theta)
+    found = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
+    kkt, kkt_bound = optimality(problem.matrix, Documents(y, sample_weight, as_link(link).code), arrays, beta)
+    proof = found._replace(kkt=kkt, kkt_bound=kkt_bound)._asdict()
+    return FitResult(problem.spread(beta, prior, arrays), variance=variance, **proof)
 
 
 def fit_many(
@@ -66,30 +67,23 @@ def fit_many(
     merged = {id(prior): problem.merge(prior) for prior in priors}
     arrays = [merged[id(prior)] for prior in priors]
     betas = np.array([problem.start(one) for one in arrays])
-    found = minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
-    names = ("objective", "gap", "kkt", "kkt_bound", "rounds", "converged")
-    proofs = [
-        dict(zip(names, one, strict=True)) for one in zip(*(of_all.tolist() for of_all in found[:-1]), strict=True)
-    ]
+    results = minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
     return [
-        FitResult(problem.spread(beta), **proof, variance=variance, dual=theta)
-        for beta, proof, variance, theta in zip(betas, proofs, variances, found[-1], strict=True)
+        FitResult(problem.spread(beta), variance=variance, **result._asdict())
+        for beta, variance, result in zip(betas, variances, results, strict=True)
     ]
 
 
 def minimise_many(
     problem: Problem, Y: np.ndarray, weights: np.ndarray, arrays: list[PriorArrays], betas: np.ndarray, tol: float,
     max_iter: int, link: str = "logit",
-) -> tuple[np.ndarray, ...]:  # fmt: skip
-    """`minimise` for several problems with Gaussian priors, rows of `Y`, `weights` and `betas`.
-
-    Returns arrays, an entry or row for each: (objective, gap, kkt, kkt_bound, rounds, converged, dual point).
-    """
+) -> list[Result]:  # fmt: skip
+    """`minimise` for several problems with Gaussian priors, rows of `Y`, `weights` and `betas`."""
     from lapwing.kernels import ridge
 
     if dense.is_better(problem, smooth=True):
         return dense.minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
-    order, by_row = problem.with_constant
+    order, rows, offset = problem.frequent_first_with_constant
     which, first = _which([(prior.mode.tobytes(), prior.l2.tobytes()) for prior in arrays])
     modes, l2s = np.array([arrays[k].mode[order] for k in first]), np.array([arrays[k].l2[order] for k in first])
     weighs, first = _which([row.tobytes() for row in weights])
@@ -99,19 +93,19 @@ def minimise_many(
     positive = np.count_nonzero(Y > 0.0, axis=1)
     turns = np.argsort(-np.minimum(positive, Y.shape[1] - positive), kind="stable")
     code = as_link(link).code
-    found = ridge.fit(*by_row, Y, weights, weighs, code, modes, l2s, which, ordered, turns, tol, max_iter)
+    of_all = ridge.fit(*rows, offset, Y, weights, weighs, code, modes, l2s, which, ordered, turns, tol, max_iter)
     betas[:, order] = ordered
-    behind = ~found[5]
-    if behind.any() and max_iter > 0 and dense.is_possible(problem):
+    results = [Result(*one) for one in zip(*(part.tolist() for part in of_all[:-1]), of_all[-1], strict=True)]
+    behind = [k for k, result in enumerate(results) if not result.converged]
+    if behind and max_iter > 0 and dense.is_possible(problem):
         rest = betas[behind]
         again = dense.minimise_many(
-            problem, Y[behind], weights_of[behind], [arrays[k] for k in np.flatnonzero(behind)], rest, tol, max_iter,
-            link,
-        )  # fmt: skip
+            problem, Y[behind], weights_of[behind], [arrays[k] for k in behind], rest, tol, max_iter, link
+        )
         betas[behind] = rest
-        for of_all, better in zip(found, again, strict=True):
-            of_all[behind] = better
-    return found
+        for k, result in zip(behind, again, strict=True):
+            results[k] = result
+    return results
 
 
 def _which(keys: list[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -131,42 +125,37 @@ def minimise(
     max_iter: int,
     link: str = "logit",
     known: np.ndarray | None = None,
-) -> tuple[float, float, float, int, bool, np.ndarray]:
+) -> Result:
     """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `problem.merge`.
 
     known   what a fit with the same documents left: rows (gradient of the loss near `beta`, sums of all columns), NaN
             where not known; overwritten, but for Gaussian priors. It saves passes over X.
-
-    Returns (objective, gap, kkt_bound, rounds, converged, dual point).
     """
     from lapwing.kernels import descent, newton
 
-    code = as_link(link).code
     if dense.is_better(problem, smooth=is_smooth(arrays)):
         return dense.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     if is_smooth(arrays):
         betas = beta[None]
-        *proof, theta = minimise_many(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, link)
+        (result,) = minimise_many(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, link)
         beta[:] = betas[0]
-        objective, gap, _, kkt_bound, rounds, converged = (of_all[0].item() for of_all in proof)
-        return objective, gap, kkt_bound, rounds, converged, theta[0]
+        return result
     known = np.full((2, len(beta)), np.nan) if known is None else known
+    documents = Documents(y, sample_weight, as_link(link).code)
 
-    def descend(rounds: int) -> tuple[float, float, float, int, bool, np.ndarray]:
+    def descend(rounds: int) -> Result:
         known[0] = np.nan
-        return descent.fit(*problem.by_column, y, sample_weight, code, *arrays, beta, tol, rounds)
+        return Result(*descent.fit(problem.columns_with_constant, documents, arrays, beta, tol, rounds))
 
     rest = max_iter
-    by_stored = not problem.offset.any()  # coordinate descent goes by stored entries
-    if by_stored and len(problem.by_column[2]) <= SMALL:
-        found = descend(min(BRIEFLY, max_iter))
-        rest -= found[3]
-        if found[4] or rest == 0:
-            return found
-    X, told = problem.both_ways, (y, sample_weight, code)
-    for most, without in ((DENSE, None), (None, True)):
-        found = newton.fit(*X, *told, *arrays, beta, tol, rest, most, without, known)
-        rest -= found[3]
-        if found[4] or rest == 0:
-            return *found[:3], max_iter - rest, *found[4:]
-    return descend(max_iter) if by_stored else found
+    if not problem.centred and len(problem.matrix.columns.data) <= SMALL:
+        result = descend(min(BRIEFLY, max_iter))
+        rest -= result.rounds
+        if result.converged or rest == 0:
+            return result
+    for most, matrix_free in ((DENSE, None), (None, True)):
+        result = Result(*newton.fit(problem.matrix, documents, arrays, beta, tol, rest, most, matrix_free, known))
+        rest -= result.rounds
+        if result.converged or rest == 0:
+            return result._replace(rounds=max_iter - rest)
+    return result if problem.centred else descend(max_iter)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lapwing.kernels.nouns import Documents
 from lapwing.solvers.newton import minimise
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link, log_loss, sigmoid
@@ -80,10 +81,9 @@ def exact(
     while True:
         problem = Problem(space.columns(classes).tocsr(), merge=False)
         prior = Laplace().compile(variance, len(classes), intercept_variance)
-        objective, _, kkt_bound, took, _, theta = minimise(
-            problem, y, weight, prior, beta, inner, max(max_iter - rounds, 1), link
-        )
-        rounds += took
+        result = minimise(problem, y, weight, prior, beta, inner, max(max_iter - rounds, 1), link)
+        objective, kkt_bound, theta = result.objective, result.kkt_bound, result.dual
+        rounds += result.rounds
         pull = weight * y * theta
         steepest = float(np.abs(search(space, pull, slope, rising=True)[1]).max(initial=slope))
         if prior.flat[-1]:
@@ -91,7 +91,7 @@ def exact(
             gap, relative, best_theta = float("nan"), kkt_bound / objective, theta
         else:
             scale = min(1.0, slope / steepest, prior.l1[-1] / max(abs(float(pull.sum())), 1e-300))
-            dual = dual_objective(theta, weight, code, none, scale, none, none, none, none, none)
+            dual = dual_objective(theta, weight, code, none, scale, prior)
             if dual > best_dual:
                 best_dual, best_theta = dual, scale * theta
             gap = max(objective - best_dual, 0.0)
@@ -111,13 +111,13 @@ def exact(
         if len(found) > most:
             found = np.sort(found[np.argpartition(-np.abs(slopes), most)[:most]])
         classes, beta = np.append(classes, found), np.concatenate((beta[:-1], np.zeros(len(found)), beta[-1:]))
-    kkt, kkt_bound = optimality(*problem.both_ways, y, weight, code, *prior, beta)
+    kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, code), prior, beta)
     pull = weight * y * as_link(link).theta(y * problem.scores(beta))
     steepest = float(np.abs(search(space, pull, slope, rising=True)[1]).max(initial=slope))
     kkt, kkt_bound = max(kkt, steepest - slope), kkt_bound + _outside(space, pull, slope, classes)
     kept = np.append(beta[:-1] != 0.0, True)
-    result = FitResult(beta[kept], objective, gap, kkt, kkt_bound, rounds, relative <= tol, variance, best_theta)
-    return NgramFit(classes[kept[:-1]], result)
+    proof = FitResult(beta[kept], objective, gap, kkt, kkt_bound, rounds, relative <= tol, variance, best_theta)
+    return NgramFit(classes[kept[:-1]], proof)
 
 
 def _outside(space: NgramSpace, pull: np.ndarray, slope: float, classes: np.ndarray) -> float:

@@ -98,7 +98,7 @@ def fit(
         raw = em.beta / problem.scale
         weights = np.zeros(len(problem.group) + 1)
         weights[problem.members] = raw
-        weights[-1] = em.beta[-1] + problem.offset @ em.beta
+        weights[-1] = problem.offset @ em.beta
         curvature = em.curvature()[0]
     else:
         weights = problem.spread(em.beta)
@@ -132,10 +132,11 @@ class _Columns:
 
         m, out = self.matrix, np.empty((len(self.chosen),) * 2)
         weighted_gram(m.indptr, m.indices, m.data, weight, out)
-        if self.offset.any():
-            sums = m.T @ weight
-            cross = np.outer(self.offset, sums)
-            out += cross + cross.T + weight.sum() * np.outer(self.offset, self.offset)
+        shifted = np.flatnonzero(self.offset)
+        cross = np.outer(self.offset[shifted], m.T @ weight)
+        out[shifted] += cross
+        out[:, shifted] += cross.T
+        out[np.ix_(shifted, shifted)] += weight.sum() * np.outer(self.offset[shifted], self.offset[shifted])
         return out
 
     def m_step(self, b: np.ndarray, U2: np.ndarray, pull: np.ndarray, latent: np.ndarray, *, fixed: bool) -> np.ndarray:
@@ -178,14 +179,14 @@ class _EM:
         trace: list[float] | None,
     ) -> None:
         n, size = len(y), len(arrays.mode)
-        indptr, indices, data, offset = problem.by_column
-        X = sp.csc_matrix((data, indices, indptr), shape=(n, size - 1))
-        self.X = sp.csc_matrix(sp.hstack([X, np.ones((n, 1))], format="csc"))
-        self.offset, self.y, self.weight = offset, y, weight
+        indptr, indices, data = problem.matrix.columns
+        self.X = sp.csc_matrix((data, indices, indptr), shape=(n, size))
+        self.offset, self.y, self.weight = problem.offset, y, weight
         self.prior, self.jeffreys, self.block = arrays, jeffreys, block
         self.form = as_link(link)
         self.fixed = self.form.code == 1  # the latent scores of probit all have variance 1
-        squares = self.X.multiply(self.X).T @ weight + 2 * offset * (self.X.T @ weight) + offset**2 * weight.sum()
+        squares = self.X.multiply(self.X).T @ weight
+        squares += self.offset * (2 * (self.X.T @ weight) + self.offset * weight.sum())
         self.norm = np.sqrt(np.maximum(squares, 0.0))
         self.flat = (arrays.l1 == 0.0) & (arrays.l2 == 0.0) & ~jeffreys
         self.pull, self.latent, self.observed = np.empty(n), np.empty(n), np.empty(n)
@@ -440,7 +441,7 @@ class _EM:
         kkt, kkt_bound = float(violation.max(initial=0.0)), float(violation @ np.maximum(np.abs(b), 1.0))
         gap = float("nan")
         if not np.any(self.prior.flat):
-            scale = feasible_scale(-gradient, *self.prior[1:])
-            dual = dual_objective(theta, self.weight, self.form.code, -gradient, scale, *self.prior)
+            scale = feasible_scale(-gradient, self.prior)
+            dual = dual_objective(theta, self.weight, self.form.code, -gradient, scale, self.prior)
             gap = max(self.objective - dual, 0.0)
         return gap, kkt, kkt_bound, theta

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.kernels.nouns import Matrix, Sparse
 from lapwing.stats.objective import PriorArrays
 
 
@@ -37,73 +38,77 @@ class Problem:
             first = np.unique(self.group, return_index=True)[1]
             merged, columns = X[:, first], columns[:, first]
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
-        self.offset, self.scale = np.zeros(len(first) + 1), np.ones(len(first) + 1)
+        self.offset, self.scale = np.append(np.zeros(len(first)), 1.0), np.ones(len(first) + 1)
         if standardize_by is not None:
             mean, sd = moments(merged, standardize_by)
             self.offset[:-1], self.scale[:-1] = -mean / sd, sd
             merged = sp.csr_matrix(merged @ sp.diags_array(1.0 / sd))
             columns = merged.tocsc()
-        self.by_row = (*_int32(merged), self.offset)
-        self.by_column = (*_int32(columns), self.offset)
+        self.matrix = Matrix(_columns(columns), _sparse(merged), self.offset)
         self.members = np.append(first, X.shape[1])
         self.n_documents = X.shape[0]
 
     @property
-    def both_ways(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """By columns, by rows, and the offset."""
-        return *self.by_column[:3], *self.by_row
+    def centred(self) -> bool:
+        """Whether a feature has an offset: most kernels for stored entries alone then cannot be used."""
+        return bool(self.offset[:-1].any())
 
     @cached_property
-    def frequent_first(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """(columns by falling number of entries, X by rows with its columns in that order).
+    def columns_with_constant(self) -> Sparse:
+        """X by columns, the constant feature with its entries: for kernels that go by stored ones."""
+        indptr, indices, data = self.matrix.columns
+        ends = indptr.copy()
+        ends[-1] += self.n_documents
+        everyone = np.arange(self.n_documents, dtype=np.int32)
+        return Sparse(ends, np.append(indices, everyone), np.append(data, np.ones(self.n_documents)))
+
+    @cached_property
+    def frequent_first(self) -> tuple[np.ndarray, Sparse, np.ndarray]:
+        """(columns by falling number of entries, X by rows with its columns in that order, their offsets).
 
         What most documents ask for then lies together in the cache.
         """
-        indptr, indices, data, offset = self.by_column
-        order = np.append(np.argsort(-np.diff(indptr), kind="stable"), len(indptr) - 1)
-        columns = sp.csc_matrix((data, indices, indptr), shape=(self.n_documents, len(indptr) - 1))
-        return order, (*_int32(sp.csr_matrix(columns[:, order[:-1]])), offset[order])
+        indptr, indices, data = self.matrix.columns
+        d = len(indptr) - 2
+        order = np.append(np.argsort(-np.diff(indptr[:-1]), kind="stable"), d)
+        columns = sp.csc_matrix((data, indices, indptr[:-1]), shape=(self.n_documents, d))
+        return order, _sparse(sp.csr_matrix(columns[:, order[:-1]])), self.offset[order]
 
     @cached_property
-    def with_constant(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """The same, with the constant feature as a last column of ones."""
-        order, (indptr, indices, data, offset) = self.frequent_first
+    def frequent_first_with_constant(self) -> tuple[np.ndarray, Sparse, np.ndarray]:
+        """The same, the constant feature with its entries."""
+        order, (indptr, indices, data), offset = self.frequent_first
         entries = np.insert(indices, indptr[1:], len(order) - 1)
-        return order, (
-            indptr + np.arange(len(indptr), dtype=np.int32),
-            entries,
-            np.insert(data, indptr[1:], 1.0),
-            offset,
-        )
+        ends = indptr + np.arange(len(indptr), dtype=np.int32)
+        return order, Sparse(ends, entries, np.insert(data, indptr[1:], 1.0)), np.append(offset[:-1], 0.0)
 
     @cached_property
     def gram_cost(self) -> float:
         """Products in a Gram matrix of the columns, from rows, and in its factor, where they count a fifth."""
-        entries = np.diff(self.by_row[0]).astype(np.float64)
+        entries = np.diff(self.matrix.rows.indptr).astype(np.float64)
         return float(np.sum(entries * (entries + 1.0))) / 2.0 + len(self.offset) ** 3 / 30.0
 
     @cached_property
     def columns(self) -> np.ndarray:
         """(d+1, n) the columns one by one, offsets and all, the constant last."""
-        indptr, indices, data, offset = self.by_column
-        columns = np.empty((len(offset), self.n_documents))
-        sp.csr_matrix((data, indices, indptr), shape=(len(offset) - 1, self.n_documents)).toarray(out=columns[:-1])
-        columns += offset[:, None] if offset.any() else 0.0
-        columns[-1] = 1.0
+        indptr, indices, data = self.matrix.columns
+        columns = np.empty((len(self.offset), self.n_documents))
+        sp.csr_matrix((data, indices, indptr), shape=columns.shape).toarray(out=columns)
+        columns += self.offset[:, None]
         return columns
 
     @cached_property
     def documents(self) -> np.ndarray:
         """(n, d) the documents one by one, offsets and all."""
-        indptr, indices, data, offset = self.by_row
-        rows = sp.csr_matrix((data, indices, indptr), shape=(self.n_documents, len(offset) - 1)).toarray()
-        return rows + offset[:-1] if offset.any() else rows
+        indptr, indices, data = self.matrix.rows
+        rows = sp.csr_matrix((data, indices, indptr), shape=(self.n_documents, len(self.offset) - 1)).toarray()
+        return rows + self.offset[:-1] if self.centred else rows
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """x_i·β + intercept of every document, from weights of features."""
         from lapwing.kernels.loss import scores
 
-        return scores(*self.by_column, self.gather(weights), self.n_documents)
+        return np.asarray(scores(self.matrix, self.gather(weights)))
 
     def merge(self, prior: PriorArrays) -> PriorArrays:
         """The prior of the columns; features that are alike must have the same one.
@@ -137,7 +142,7 @@ class Problem:
 
     def _shift(self, beta: np.ndarray) -> float:
         """What centring adds to every score. A product of BLAS would depend on the number of its threads."""
-        return float(np.sum(self.offset * beta))
+        return float(np.sum(self.offset[:-1] * beta[:-1]))
 
     def start(self, arrays: PriorArrays, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of columns to start from, within the bounds: those of raw features, or the modes."""
@@ -176,7 +181,13 @@ def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.n
     return np.unique(group, return_inverse=True)[1].ravel() if seen else group
 
 
-def _int32(matrix: sp.csr_matrix | sp.csc_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sparse(matrix: sp.csr_matrix | sp.csc_matrix) -> Sparse:
     # Numba would compile anew for what cannot be written to.
     indptr, indices = (np.require(part, np.int32, "W") for part in (matrix.indptr, matrix.indices))
-    return indptr, indices, np.require(matrix.data, np.float64, "W")
+    return Sparse(indptr, indices, np.require(matrix.data, np.float64, "W"))
+
+
+def _columns(matrix: sp.csc_matrix) -> Sparse:
+    """The columns, and the constant feature's, which is empty."""
+    indptr, indices, data = _sparse(matrix)
+    return Sparse(np.append(indptr, indptr[-1]), indices, data)

@@ -56,8 +56,8 @@ def select(
     from lapwing.kernels.loss import primal_objective, scores
 
     beta, kkt = prune(problem, y, sample_weight, arrays, problem.gather(weights), alpha, hessian, link)
-    margin = y * scores(*problem.by_column, beta, problem.n_documents)
-    objective = primal_objective(margin, sample_weight, as_link(link).code, beta, arrays.mode, arrays.l1, arrays.l2)
+    margin = y * scores(problem.matrix, beta)
+    objective = primal_objective(margin, sample_weight, as_link(link).code, beta, arrays)
     return Selected(weights if alpha == 0.0 else problem.spread(beta), alpha, float(objective), kkt)
 
 
@@ -80,15 +80,13 @@ def prune(
 
     if alpha == 0.0:
         return star.copy(), 0.0
-    margin = y * scores(*problem.by_column, star, problem.n_documents)
+    margin = y * scores(problem.matrix, star)
     curvature = kernel.curvature(margin, sample_weight, as_link(link).code)
-    indptr, indices, data, offset = problem.by_column
-    X = (indptr, indices, data, np.append(offset[:-1], 1.0))  # a constant feature is an offset of 1 to nothing
-    information = kernel.sums(*X, curvature)[1]
+    information = kernel.sums(problem.matrix, curvature)[1]
     if hessian == "full":
         # From the closed form: most of what it drops stays dropped.
         beta = _threshold(star, information + arrays.l2, alpha)
-        kkt, _ = kernel.near(*X, curvature, arrays.l2, star, alpha, beta, KKT, ROUNDS)
+        kkt, _ = kernel.near(problem.matrix, curvature, arrays.l2, star, alpha, beta, KKT, ROUNDS)
         return beta, float(kkt)
     return _threshold(star / problem.alike, information + arrays.l2 * problem.alike, alpha) * problem.alike, 0.0
 

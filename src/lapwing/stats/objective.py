@@ -33,29 +33,13 @@ for every θ (K, n) with Σ_k θ_ik = 1, θ ≥ 0; at the optimum θ_ik = e^{s_i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.kernels.nouns import PriorArrays as PriorArrays
 from lapwing.stats.links import as_link, log_sum_exp, softmax
-
-
-class PriorArrays(NamedTuple):
-    """A convex prior, coordinate by coordinate, intercept last: all that a kernel sees of it."""
-
-    mode: np.ndarray
-    l1: np.ndarray
-    l2: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-    @property
-    def flat(self) -> np.ndarray:
-        """Coordinates with neither penalty nor bound on some side: no multiplier z ≠ 0 is feasible there."""
-        unbounded = np.isinf(self.lower) | np.isinf(self.upper)
-        return (self.l1 == 0.0) & (self.l2 == 0.0) & unbounded
 
 
 class Proven:
