@@ -11,11 +11,13 @@ import resource
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from cli.run import Command
 
+from adversary.past import TARS, sources
 from lapwing import corpus
 from lapwing.cli._common import Size
 from lapwing.corpus import streams
@@ -24,32 +26,11 @@ from lapwing.errors import CorpusError, SettingsError
 MEGABYTE = 10**6
 
 
-def tar(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
-    return b"".join(
-        info.tobuf(tarfile.GNU_FORMAT) + content + b"\0" * (-len(content) % 512) for info, content in members
-    )
-
-
-def info(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
-    made = tarfile.TarInfo(name)
-    made.size, made.type = size, kind
-    return made
-
-
-PLAIN = [(info(f"{label}/1.txt", 3), b"oil") for label in "ab"]
-TARS = {
-    "a member of 2^62 bytes": tar(*PLAIN, (info("c/1.txt", 2**62), b"oil")),
-    "one of them first": tar((info("c/1.txt", 2**62), b"oil"), *PLAIN),
-    "a hidden member of 2^62 bytes": tar(*PLAIN, (info(".c/1.txt", 2**62), b"oil")),
-    "a pax header of 2^62 bytes": tar(*PLAIN, (info("x", 2**62, tarfile.XHDTYPE), b"")),
-    "a long name of 2^62 bytes": tar(*PLAIN, (info("x", 2**62, tarfile.GNUTYPE_LONGNAME), b"")),
-    "a pax header of digits": tar(*PLAIN, (info("x", 300_000, tarfile.XHDTYPE), b"1" * 300_000), *PLAIN),
-    "a sparse map that never ends": tar(
-        *PLAIN,
-        (info("x", 60, tarfile.XHDTYPE), b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n".ljust(60, b"\n")),
-        (info("c/1.txt", 512), b"999999999\n1\n".ljust(512, b"1")),
-    ),
-}
+@pytest.mark.parametrize("name", sources())
+def test_what_once_failed_is_read_or_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(sources()[name])
+    with suppress(CorpusError):
+        corpus.read(tmp_path / name)
 
 
 @pytest.mark.parametrize("kind", TARS)

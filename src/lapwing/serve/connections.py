@@ -79,6 +79,9 @@ class Connections:
 
     def _make_room(self, among: list[Connection], latest: Connection) -> None:
         """Close the one that has been quiet longest; the latest itself only where every other is being worked for."""
+        now = latest.loop.time()
+        for other in among:
+            other.look(now)  # who was busy since the last tick is not quiet
         quiet = [other for other in among if other is not latest and not other.admitted]
         self._close(min(quiet, key=lambda other: other.since, default=latest), "too many")
 
