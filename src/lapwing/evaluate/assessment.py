@@ -73,6 +73,7 @@ _CALIBRATION = {"reliability": [_RELIABLE], "by_chance?": maybe({"mean": number,
     f"{name}?": maybe(number)
     for name in ("log_loss", "relative_log_loss", "brier", "relative_brier", "expected_calibration_error")
 }
+_KEPT = dict.fromkeys(("promised", "kept", "mean_size", "single"), number)
 _CONFUSED = {"true": label, "chosen": label, "documents": count}
 _EVALUATED = {
     "category": label, "tp": count, "fp": count, "fn": count, "errors": count, "averaged": flag,
@@ -88,6 +89,7 @@ _SHAPE = {
         "averages": dict.fromkeys(("macro", "micro", "weighted"), _RATES),
         "accuracy": maybe(number),
         "calibration": _CALIBRATION | {"in_words?": maybe(text)},
+        "selective": {"risk_coverage": [(number, number)], "promises": [_KEPT], "area": number},
         "confusion": maybe({"matrix": maybe([[count]]), "pairs": [_CONFUSED]}),
         "categories_averaged": count,
         "categories_left_out": count,
