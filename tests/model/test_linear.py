@@ -365,3 +365,18 @@ def test_multiplications_are_counted() -> None:
     documents = sp.csr_matrix([[1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
     assert Scorer(weights, np.zeros(2)).multiplications(documents) == 3
     assert Scorer(weights, np.zeros(2)).multiplications(documents[:1]) == 2
+
+
+@pytest.mark.parametrize("link", ["logit", "softmax"])
+def test_a_few_texts_get_the_bits_of_many(link: str) -> None:
+    """One text, a few, a batch through a matrix, and the kernel."""
+    texts = [*TEXTS, "", "wheat unseen WHEAT the", "中 corn"]
+    made = text_model(exclusive=link == "softmax")
+    made = replace(made, link=link)
+    by_kernel = made.scores(texts, method="kernel")
+    assert made.scores(texts).tobytes() == by_kernel.tobytes()
+    assert made.scores(made.vectors(texts)).tobytes() == by_kernel.tobytes()
+    for text, row in zip(texts, by_kernel, strict=True):
+        assert made.scores([text])[0].tobytes() == row.tobytes()
+    assert made.predict(texts) == made.predict(made.vectors(texts))
+    assert made.predict([]) == []

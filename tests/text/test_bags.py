@@ -173,3 +173,20 @@ def test_bad_lengths_are_named(options: dict[str, object]) -> None:
 def test_settings_survive_as_a_dictionary(way: TextSettings) -> None:
     assert TextSettings.from_dict(way.to_dict()) == way
     assert "word_ngrams" not in TextSettings().to_dict()
+
+
+@pytest.mark.parametrize("way", [settings(), TextSettings(), settings(tokens="char"), settings(strip_html=True), *WAYS],
+                         ids=str)  # fmt: skip
+@examples(max_examples=30, deadline=None)
+@given(documents=st.lists(texts | st.sampled_from(["corn wheat <b>corn</b>", "the oil 中文"]), max_size=5))
+def test_rows_of_a_few_texts_are_those_of_the_matrix(way: TextSettings, documents: list[str]) -> None:
+    """In plain Python, by the kernel, on several threads: the same bits."""
+    weighting = design(["corn wheat", "oil 中文 the corn", "e\u0301 Ab ab", "corn & oil"], way).weighting
+    assert weighting is not None
+    rows = weighting.rows(documents)
+    assert rows is not None
+    for method, n_jobs in (("plain", 1), ("kernel", 1), ("kernel", 2)):
+        matrix = weighting.vectors(documents, method=method, n_jobs=n_jobs)
+        assert matrix.indices.tolist() == [column for columns, _ in rows for column in columns]
+        assert matrix.data.tolist() == [value for _, values in rows for value in values]
+        assert np.diff(matrix.indptr).tolist() == [len(columns) for columns, _ in rows]

@@ -137,16 +137,24 @@ class LinearModel:
 
     def scores(self, documents: Any, *, method: str = "auto", rows: slice = slice(None)) -> np.ndarray:
         """(n, rows) linear scores x·β + intercept, of all categories or of some."""
-        matrix = self.vectors(documents, method=method)
         if rows.indices(len(self.intercepts)) == (0, len(self.intercepts), 1):
-            return self.scorer.scores(matrix)
+            few = self._few(documents) if method != "kernel" else None
+            return self.scorer.scores(self.vectors(documents, method=method)) if few is None else few
+        matrix = self.vectors(documents, method=method)
         return Scorer(self.weights[rows], self.intercepts[rows]).scores(matrix)
+
+    def _few(self, documents: Any) -> np.ndarray | None:
+        """Scores of a few short texts, without a matrix; None where they are not."""
+        rows = None if self.weighting is None else self.weighting.rows(documents)
+        return None if rows is None else self.scorer.of_rows(rows)
 
     def score_blocks(self, documents: Any) -> Iterator[np.ndarray]:
         """The same for a block of documents after the other; all at once where the decision is over the batch.
 
         A block is good until the next, which takes its place in memory.
         """
+        if self.decision == "threshold" and (few := self._few(documents)) is not None:
+            return iter([few])
         matrix = self.vectors(documents)
         size = max(BLOCK_SCORES // len(self.intercepts), 1) if self.decision == "threshold" else max(matrix.shape[0], 1)
         return self.scorer.blocks(matrix, size)
@@ -212,6 +220,8 @@ class LinearModel:
         if self.exclusive:
             winners = [self.winners(scores) for scores in self.score_blocks(documents)]
             return self._labels[np.concatenate([np.zeros(0, dtype=np.int64), *winners])].tolist()
+        if (few := self._few(documents)) is not None:
+            return self._label_sets(np.flatnonzero(self.members(few)), len(few))
         matrix = self.vectors(documents)
         return self._label_sets(self._places(matrix), matrix.shape[0])
 

@@ -8,7 +8,7 @@ sparse, or by dense where the model is. The bits are the same by any route.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -38,6 +38,21 @@ class Scorer:
         out = np.empty((matrix.shape[0], len(self.intercepts)))
         self._writer(matrix)(0, out)
         return out
+
+    def of_rows(self, rows: Sequence[tuple[list[int], list[float]]]) -> np.ndarray:
+        """The same for a few documents as lists of (columns, values), added up in the same order."""
+        begin, categories, weights = self._lists
+        columns = np.array([column for row, _ in rows for column in row], dtype=np.int64)
+        values = np.array([value for _, row in rows for value in row])
+        document = np.repeat(np.arange(len(rows)), [len(row) for row, _ in rows])
+        first = begin[columns].astype(np.int64)
+        size = begin[columns + 1] - first
+        at = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
+        places = np.repeat(document, size) * len(self.intercepts) + categories[at]
+        sums = np.bincount(places, np.repeat(values, size) * weights[at], len(rows) * len(self.intercepts))
+        return (
+            sums.reshape(len(rows), len(self.intercepts)) + self.intercepts
+        )  # added up one after the other, as by any route
 
     def blocks(self, matrix: sp.csr_matrix, size: int) -> Iterator[np.ndarray]:
         """The same for `size` documents after the other, all in the same memory: a block is good until the next."""

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.text.plain import PlainTerms
 from lapwing.text.reading import read_tokens, spell_out
 from lapwing.text.rows import Counts, in_order
 from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
-from lapwing.text.spans import bag_spans
 
 CHUNK = 1 << 16  # terms of documents that are counted at a time
 
@@ -32,7 +32,8 @@ def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: b
 
 def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts:
     ids: dict[str, int] = {}
-    bags = [Counter(name for _, _, name in bag_spans(text, settings)) for batch in batches for text in batch]
+    terms = PlainTerms(settings)
+    bags = [Counter(terms(text)) for batch in batches for text in batch]
     indices = np.array([ids.setdefault(name, len(ids)) for bag in bags for name in bag], dtype=np.int32)
     counts = np.array([n for bag in bags for n in bag.values()], dtype=np.int32)
     names = sorted(ids)

@@ -20,6 +20,11 @@ def count_terms(
 ) -> Counts:
     """Count the terms of every document. `method` "plain" or "kernel" forces one of the two paths."""
     batches, plain = in_batches(documents, settings, method, progress)
+    return count_batches(batches, settings, plain=plain, n_jobs=n_jobs)
+
+
+def count_batches(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counts:
+    """The same for documents in batches."""
     if settings.is_bag:
         return count_bags(batches, settings, plain=plain, n_jobs=n_jobs)
     read = read_tokens(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.text.counts import count_terms
-from lapwing.text.rows import Counts
+from lapwing.text.counts import count_batches, count_terms
+from lapwing.text.plain import PlainTerms
+from lapwing.text.reading import in_batches
+from lapwing.text.rows import Counts, in_csr
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
-from lapwing.text.weighting import weigh
+from lapwing.text.tokens import strip_html
+from lapwing.text.weighting import idf, tf, weigh
+
+FEW_CHARACTERS, FEW_DOCUMENTS = 30_000, 64  # with Numba at hand, plain Python is as fast up to there
+PLAIN_CHARACTERS = 1_000_000  # and as fast as loading it up to there
+KINDS = ((0, np.int32), (1, np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +64,14 @@ class Weighting:
 
     def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) weights of `documents`; what training never saw counts in the norm only."""
-        counts = count_terms(documents, self.settings, method=method, n_jobs=n_jobs)
+        plain_below = FEW_CHARACTERS if "numba" in sys.modules else PLAIN_CHARACTERS
+        batches, plain = in_batches(documents, self.settings, method, plain_below=plain_below)
+        if plain:
+            rows = [self._row(text) for batch in batches for text in batch]
+            columns, values = (np.array([one for row in rows for one in row[k]], dtype) for k, dtype in KINDS)
+            indptr = np.cumsum([0, *(len(row[0]) for row in rows)], dtype=np.int32)
+            return in_csr((indptr, columns, values), (len(rows), len(self.columns)))
+        counts = count_batches(batches, self.settings, plain=False, n_jobs=n_jobs)
         unknown = len(self.terms)
         known = np.fromiter((self.index.get(t, unknown) for t in counts.terms), np.int64, len(counts.terms))
         frequency = np.append(self.document_frequency, 0)[known]
@@ -61,6 +79,46 @@ class Weighting:
         return weigh(
             counts.matrix, frequency, self.n_documents, self.settings, column_of, len(self.columns), n_jobs=n_jobs
         )
+
+    @cached_property
+    def _terms(self) -> PlainTerms:
+        return PlainTerms(self.settings)
+
+    @cached_property
+    def _per_term(self) -> tuple[list[float], list[int]]:
+        """The IDF and the column of every term; last, of those that training never saw."""
+        return idf(np.append(self.document_frequency, 0), self.n_documents, self.settings).tolist(), (
+            self._column_of.tolist()
+        )
+
+    def rows(self, documents: Any) -> list[tuple[list[int], list[float]]] | None:
+        """(columns, values) of each of a few short texts, for which a matrix takes longer than they do; else None."""
+        few = isinstance(documents, list | tuple) and len(documents) <= FEW_DOCUMENTS
+        if not few or not all(isinstance(text, str) for text in documents):
+            return None
+        if sum(map(len, documents)) > FEW_CHARACTERS:
+            return None
+        if self.settings.strip_html and self.settings.tokens != "ready":
+            documents = map(strip_html, documents)
+        return [self._row(text) for text in documents]
+
+    def _row(self, text: str) -> tuple[list[int], list[float]]:
+        """The columns of a text and their values, as weighting.py `weigh` has them, to the bit."""
+        (idf_of, column_of), index, settings = self._per_term, self.index, self.settings
+        unknown, squares = len(self.terms), 0.0
+        columns, values = [], []
+        found = Counter(self._terms(text))
+        for term in sorted(found):
+            t = index.get(term, unknown)
+            value = tf(found[term], settings) * idf_of[t]
+            squares += value * value
+            if (column := column_of[t]) >= 0:
+                columns.append(column)
+                values.append(value)
+        if settings.cosine and squares > 0.0:
+            norm = math.sqrt(squares)
+            values = [value / norm for value in values]
+        return columns, values
 
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
         """Where each term stands in the text."""

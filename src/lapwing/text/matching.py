@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -99,6 +100,9 @@ class NgramWeighting(Weighting):
     def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) 1.0 where the document has the n-gram."""
         return self.match(sequences(documents, self.settings, method=method), method=method)
+
+    def rows(self, documents: Any) -> None:
+        return None
 
     def match(self, read: Sequences, *, method: str = "auto") -> sp.csr_matrix:
         """The same for documents that were read before."""

@@ -35,13 +35,18 @@ class Tokens(NamedTuple):
 
 
 def in_batches(
-    documents: Iterable[str], settings: TextSettings, method: str, progress: Callable[[int], None] | None
+    documents: Iterable[str],
+    settings: TextSettings,
+    method: str,
+    progress: Callable[[int], None] | None = None,
+    plain_below: int | None = None,
 ) -> tuple[Iterator[list[str]], bool]:
     """Documents in batches, and whether plain Python is to read them: what `method` "auto" decides by their size."""
+    plain_below = PLAIN_CHARACTERS if plain_below is None else plain_below
     batches = _batches(documents, settings, progress)
     if method == "auto":
         head: list[list[str]] = []
-        while sum(len(text) for batch in head for text in batch) < PLAIN_CHARACTERS:
+        while sum(len(text) for batch in head for text in batch) < plain_below:
             more = list(islice(batches, 1))
             if not more:
                 return iter(head), True
@@ -233,9 +238,12 @@ def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.n
         import Stemmer
 
         longest = token_table(settings.table).longest_stemmed or sys.maxsize
-        short = [token if len(token) <= longest else "" for token in tokens]
+        short = tokens
+        if max(map(len, tokens), default=0) > longest:
+            short = [token if len(token) <= longest else "" for token in tokens]
         stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(short)
-        stems = [stem if word else token for stem, word, token in zip(stems, short, tokens, strict=True)]
+        if short is not tokens:
+            stems = [stem if word else token for stem, word, token in zip(stems, short, tokens, strict=True)]
     if stop := settings.stop_set:
         stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
     terms = sorted(dict.fromkeys(stems))

@@ -31,6 +31,14 @@ def _pattern(version: int, mode: str, digits: bool) -> re.Pattern[str]:
     return re.compile(f"[{inside}][{inside}{extend}]*|[{table.members(SINGLE)}][{extend}]*")
 
 
+@lru_cache(maxsize=8)
+def _ascii_words(version: int, digits: bool) -> re.Pattern[str]:
+    """The words of a text in ASCII, which has neither marks nor singles nor ignorables: a short class is a fast one."""
+    is_inside = {LETTER, DIGIT} if digits else {LETTER}
+    letters = [letter for letter in map(chr, range(128)) if token_table(version).class_of(letter) in is_inside]
+    return re.compile(f"[{re.escape(''.join(letters))}]+")
+
+
 @lru_cache(maxsize=4)
 def _ignorable(version: int) -> re.Pattern[str]:
     return re.compile(f"[{token_table(version).members(IGNORABLE)}]")
@@ -52,6 +60,15 @@ def token_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, s
 
 def tokenize(text: str, settings: TextSettings) -> list[str]:
     """The tokens of a text, in order."""
+    pattern = _pattern(settings.table, settings.tokens, settings.digits)
+    if settings.tokens == "ready":
+        return pattern.findall(text)
+    if settings.tokens == "word":
+        folded = text.translate(token_table(settings.table).lower)
+        if folded.isascii():
+            return _ascii_words(settings.table, settings.digits).findall(folded)
+        if _ignorable(settings.table).search(folded) is None:
+            return pattern.findall(folded)
     return [token for _, _, token in token_spans(text, settings)]
 
 

@@ -18,18 +18,17 @@ from lapwing.text.settings import TextSettings
 WORTH_A_KERNEL = 2**18  # entries for which Numba is loaded
 
 
-def _tf(counts: np.ndarray, settings: TextSettings) -> np.ndarray:
-    """What a count of n weighs, for every n that occurs: no longer than the longest text."""
-    occurs = np.bincount(counts, minlength=1) > 0
-    weight = {"log": lambda n: 1.0 + math.log(n), "raw": float, "binary": lambda _: 1.0}[settings.tf]
-    table = np.zeros(len(occurs))
-    for n in np.flatnonzero(occurs).tolist():
-        table[n] = weight(n)
-    return table
+def tf(n: int, settings: TextSettings) -> float:
+    """What a count of n weighs."""
+    if settings.tf == "log":
+        return 1.0 + math.log(n)
+    return float(n) if settings.tf == "raw" else 1.0
 
 
-def _idf(document_frequency: np.ndarray, n_documents: int) -> np.ndarray:
+def idf(document_frequency: np.ndarray, n_documents: int, settings: TextSettings) -> np.ndarray:
     """ln((|D|+1)/(n(j)+1)). A model file can state any frequency, so no table is longer than they are many."""
+    if not settings.idf:
+        return np.ones(len(document_frequency))
     most = int(document_frequency.max(initial=0))
     if most <= len(document_frequency):
         distinct, place = np.arange(most + 1), document_frequency
@@ -55,25 +54,27 @@ def weigh(
     n_documents         |D|
     column_of           (t,) int32 the column of each of `width`, which keeps their order; -1 for none
     """
-    tf = _tf(counts.data, settings)
-    idf = _idf(document_frequency, n_documents) if settings.idf else np.ones(len(document_frequency))
+    occurs = np.flatnonzero(np.bincount(counts.data, minlength=1))
+    tf_of = np.zeros(int(occurs[-1]) + 1 if len(occurs) else 1)  # no longer than the longest text
+    tf_of[occurs] = [tf(n, settings) for n in occurs.tolist()]
+    idf_of = idf(document_frequency, n_documents, settings)
     shape = (counts.shape[0], width)
     if counts.nnz < WORTH_A_KERNEL and "numba" not in sys.modules:
-        return in_csr(_plain(counts, tf, idf, settings.cosine, column_of), shape)
+        return in_csr(_plain(counts, tf_of, idf_of, settings.cosine, column_of), shape)
     from lapwing.kernels import rows
 
     def some(first: int, past: int) -> tuple[np.ndarray, ...]:
         indptr = counts.indptr[first : past + 1]
-        return rows.weigh(indptr, counts.indices, counts.data, tf, idf, settings.cosine, column_of)
+        return rows.weigh(indptr, counts.indices, counts.data, tf_of, idf_of, settings.cosine, column_of)
 
     return in_csr(in_threads(some, counts.indptr, n_jobs), shape)
 
 
 def _plain(
-    counts: sp.csr_matrix, tf: np.ndarray, idf: np.ndarray, cosine: bool, column_of: np.ndarray
+    counts: sp.csr_matrix, tf_of: np.ndarray, idf_of: np.ndarray, cosine: bool, column_of: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, columns, weights), as kernels/rows.py `weigh` gives them."""
-    data = tf[counts.data] * idf[counts.indices]
+    data = tf_of[counts.data] * idf_of[counts.indices]
     if cosine:
         lengths = np.diff(counts.indptr)
         rows = np.repeat(np.arange(counts.shape[0]), lengths)

@@ -172,7 +172,8 @@ def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | No
         return Design(matrix, names + unseen, None)
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
-    return design(corpus.documents, text, named=named_features(settings.prior, text), progress=step)
+    named, n_jobs = named_features(settings.prior, text), thread_count(settings.n_jobs)
+    return design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
 
 
 def named_features(prior: str | Prior, text: TextSettings | None) -> list[str]:
