@@ -91,3 +91,21 @@ def test_modes_and_standardised_columns() -> None:
         scaled.mode[:] = arrays.mode * problem.scale
         weights = np.append(ours.weights[:-1] * sd, ours.weights[-1] + mean @ ours.weights[:-1])
         assert certify(Z, y, scaled, weights, sample_weight=c).relative_gap <= 1e-8
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6), kinds=st.booleans())
+def test_columns_that_are_equal_are_one(seed: int, kinds: bool) -> None:
+    """Also where the sums by which they are found are those of unequal ones."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((rng.integers(1, 5), rng.integers(0, 30))) < 0.4) * rng.integers(1, 3)
+    kind = rng.integers(0, 2, X.shape[1]) if kinds else None
+    problem = Problem(sp.csr_matrix(X, dtype=np.float64), kinds=kind)
+    seen: dict[tuple[int, bytes], int] = {}
+    keys = [(0 if kind is None else int(kind[j]), X[:, j].tobytes()) for j in range(X.shape[1])]
+    assert problem.group.tolist() == [seen.setdefault(key, len(seen)) for key in keys]
+    pointer, columns, values = problem.matrix.rows
+    merged = sp.csr_matrix((values, columns, pointer), shape=(len(X), len(seen))).toarray()
+    for j, column in enumerate(problem.group):
+        np.testing.assert_array_equal(merged[:, column], X[:, j])
+    np.testing.assert_array_equal(problem.columns[:-1].T, merged)

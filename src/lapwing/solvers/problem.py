@@ -33,10 +33,13 @@ class Problem:
     ) -> None:
         merged, columns = X, X.tocsc()
         self.group = identical_columns(columns, kinds) if merge else np.arange(X.shape[1])  # feature → column
-        first = np.arange(X.shape[1])
-        if merge and self.group.max(initial=-1) + 1 < X.shape[1]:
-            first = np.unique(self.group, return_index=True)[1]
-            merged, columns = X[:, first], columns[:, first]
+        leads = np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0
+        first = np.flatnonzero(leads)
+        if len(first) < X.shape[1]:
+            kept = leads[X.indices]
+            pointer = np.append(0, np.cumsum(kept))[X.indptr]
+            merged = sp.csr_matrix((X.data[kept], self.group[X.indices[kept]], pointer), (X.shape[0], len(first)))
+            columns = columns[:, first]
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
         self.offset, self.scale = np.append(np.zeros(len(first)), 1.0), np.ones(len(first) + 1)
         if standardize_by is not None:
@@ -167,18 +170,45 @@ def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.ndarray:
     """The same number for columns of one kind that are equal entry by entry; in order of first appearance."""
-    kinds = np.zeros(X.shape[1], dtype=np.int64) if kinds is None else kinds
     # Equal columns have equal sums with any weights of rows, to the bit; whether the others do is then checked.
-    weights = np.random.default_rng(0).random(X.shape[0])
-    sums = X.T @ weights
+    sums = X.T @ np.random.default_rng(0).random(X.shape[0])
     order = np.argsort(sums, kind="stable")
-    last, same = order[:-1], sums[order[1:]] == sums[order[:-1]]
-    group = np.arange(X.shape[1])
+    runs = np.flatnonzero(np.append(True, sums[order[1:]] != sums[order[:-1]]))  # where others begin
+    first = np.empty_like(order)  # of the columns with the same sum
+    first[order] = np.repeat(order[runs], np.diff(np.append(runs, len(order)))) if len(order) else order
+    later = np.flatnonzero(first != np.arange(len(order)))
+    alike = _equal_columns(X, later, first[later])
+    if kinds is not None:
+        alike &= kinds[later] == kinds[first[later]]
+    if not alike.all():  # equal sums of unequal columns: every one is looked at
+        first = _one_by_one(X, first, first[later[~alike]], kinds)
+    leads = first == np.arange(len(first))
+    return (np.cumsum(leads) - 1)[first]
+
+
+def _equal_columns(X: sp.csc_matrix, some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether the columns of either list are equal, pair by pair."""
+    lengths = np.diff(X.indptr)
+    alike = lengths[some] == lengths[others]
+    pairs = np.flatnonzero(alike)
+    length = lengths[some[pairs]]
+    ends = np.cumsum(length)
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length)
+    here, there = (np.repeat(X.indptr[columns[pairs]], length) + within for columns in (some, others))
+    unequal = (X.indices[here] != X.indices[there]) | (X.data[here] != X.data[there])
+    alike[np.repeat(pairs, length)[unequal]] = False
+    return alike
+
+
+def _one_by_one(X: sp.csc_matrix, first: np.ndarray, doubtful: np.ndarray, kinds: np.ndarray | None) -> np.ndarray:
+    """`first`, with columns that share the sum of a doubtful one told apart by all they hold."""
+    first = first.copy()
     seen: dict[tuple[int, bytes, bytes], int] = {}
-    for j in np.union1d(order[1:][same], last[same]).tolist():
+    for j in np.flatnonzero(np.isin(first, doubtful)).tolist():
         column = slice(X.indptr[j], X.indptr[j + 1])
-        group[j] = seen.setdefault((int(kinds[j]), X.indices[column].tobytes(), X.data[column].tobytes()), j)
-    return np.unique(group, return_inverse=True)[1].ravel() if seen else group
+        kind = 0 if kinds is None else int(kinds[j])
+        first[j] = seen.setdefault((kind, X.indices[column].tobytes(), X.data[column].tobytes()), j)
+    return first
 
 
 def _sparse(matrix: sp.csr_matrix | sp.csc_matrix) -> Sparse:
