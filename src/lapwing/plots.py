@@ -49,12 +49,12 @@ def explanation(
     explained: Explanation, category: Hashable | None = None, *, top: int = 20, ax: Axes | None = None
 ) -> Axes:
     """The words that spoke for and against a category of `model.explain(text)`; the most probable unless named."""
-    found = [one for one in explained.categories if category is None or one.category == category]
-    if not found:
+    named = [one for one in explained.categories if category is None or one.category == category]
+    if not named:
         raise InputError(
             f"the explanation has no category {category!r}; it has {[c.category for c in explained.categories]}"
         )
-    one = found[0]
+    one = named[0]
     pairs = sorted(((part.feature, part.contribution) for part in one.contributions[:top]), key=lambda pair: pair[1])
     ax = _axes(ax, height=1.0 + 0.22 * len(pairs))
     _bars(ax, pairs)
@@ -180,9 +180,9 @@ def _axes(ax: Axes | None, height: float = 4.5) -> Axes:
     except ImportError as error:
         message = 'pictures need matplotlib, which is not installed; pip install "lapwing[plots]"'
         raise MissingExtraError(message) from error
-    _, made = plt.subplots(figsize=(6.4, height), layout="constrained")
-    made.spines[["top", "right"]].set_visible(False)
-    return made
+    _, axes = plt.subplots(figsize=(6.4, height), layout="constrained")
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
 
 
 def _bars(ax: Axes, pairs: Sequence[tuple[str, float]]) -> None:

@@ -85,8 +85,8 @@ class Size(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([KMGT]?)B?", str(value).strip().upper())
-        size = int(float(found[1]) * self.units[f"{found[2]}B" if found[2] else ""]) if found else 0
+        match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([KMGT]?)B?", str(value).strip().upper())
+        size = int(float(match[1]) * self.units[f"{match[2]}B" if match[2] else ""]) if match else 0
         if not 1 <= size < 2**62:
             self.fail(f"expected a size such as 64MB or 2GB, got {str(value)[:40]!r}", param, ctx)
         return size
@@ -117,20 +117,20 @@ def check_output(output: str, data: str | None = None, *, name: str = "-o") -> N
 
 _READING = [
     click.option("--format", "format_", type=click.Choice(FORMATS), default="auto", show_default=True,
-                 help="How DATA is to be read."),
+                 help="Format of DATA."),
     click.option("--encoding", help="Text encoding; UTF-8 unless the format has its own."),
     click.option("--text-column", help="Column (name or number) or JSON key of the text."),
     click.option("--label-column", help="Column (name or number) or JSON key of the label."),
-    click.option("--label-separator", help="What separates several labels in one cell."),
-    click.option("--no-header", is_flag=True, help="The first row of a CSV or TSV file is data."),
+    click.option("--label-separator", help="Separator between several labels in one cell."),
+    click.option("--no-header", is_flag=True, help="The first row of a CSV or TSV file is data, not names."),
     click.option("--qrels", help="RCV1: the file with the topics of each document."),
     click.option("--reuters-split", type=click.Choice(["modapte", "modlewis", "modhayes"]), default="modapte",
                  show_default=True, help="Reuters-21578: which split."),
-    click.option("--smart-require", default="", help="SMART records: fields that must be filled, as TWM."),
-    click.option("--max-document", type=Size(), default="64MB", show_default=True, help="Longest document to be read."),
+    click.option("--smart-require", default="", help="SMART records: fields that must not be empty, such as TWM."),
+    click.option("--max-document", type=Size(), default="64MB", show_default=True, help="Largest document to accept."),
     click.option("--max-expansion", type=click.FloatRange(min=1, max=1e12), default=200, show_default=True,
-                 help="How many times as large as a compressed file what is in it may be."),
-    click.option("--skip-bad", is_flag=True, help="Go on after a broken record, and count them."),
+                 help="Largest ratio of uncompressed to compressed size to accept."),
+    click.option("--skip-bad", is_flag=True, help="Skip broken records, and say how many there were."),
 ]  # fmt: skip
 
 

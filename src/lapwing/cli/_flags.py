@@ -33,12 +33,12 @@ def in_flags(message: str, command: click.Command) -> str:
     if not flags:
         return message
 
-    def flag(found: re.Match[str]) -> str:
-        name, value = found["name"], found["value"]
+    def flag(match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"]
         if value is not None:
             return f"{flags[name]} {value}"
         no_word = "_" in name or name in NO_WORDS
-        return flags[name] if no_word or found["must"] else name
+        return flags[name] if no_word or match["must"] else name
 
     names = "|".join(sorted(map(re.escape, flags), key=len, reverse=True))
     pattern = (

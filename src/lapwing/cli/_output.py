@@ -25,7 +25,7 @@ def as_json_line(value: Any) -> str:
     """Letters as they are where the output can show them, else escaped."""
     readable = (getattr(sys.stdout, "encoding", None) or "").lower().replace("_", "-").startswith("utf")
     line = json.dumps(_finite(value), ensure_ascii=not readable)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line)  # they stand in strings only
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line)  # they stand in strings only
 
 
 # What a terminal obeys instead of showing it: control characters but for tab and line end, marks that turn the
@@ -38,8 +38,8 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(_picture, text)
 
 
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
 
 
@@ -108,11 +108,11 @@ def table(*columns: str, left: Sequence[int] = (0,)) -> Table:
     """An empty table without lines, numbers to the right; `left` are the columns of words."""
     from rich.table import Table
 
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    grid = Table(box=None, pad_edge=False, header_style="bold")
     for number, name in enumerate(columns):
         words = number in left
-        made.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
-    return made
+        grid.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    return grid
 
 
 def fitting(columns: dict[str, list[str]], spare: Sequence[str]) -> dict[str, list[str]]:

@@ -83,9 +83,9 @@ _DATA = click.argument("datafile", type=_DataFile("BBR's data", folder=False))
 
 def _common(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("-l", "--log", type=click.IntRange(0, 2), default=0, show_default=True, help="How much to say."),
-        click.option("-r", "--resultfile", help="Write a line `probability decision` for every document there."),
-        click.option("--probthres", type=click.FloatRange(0, 1), help="Probability from which the answer is yes."),
+        click.option("-l", "--log", type=click.IntRange(0, 2), default=0, show_default=True, help="Verbosity."),
+        click.option("-r", "--resultfile", help="File to write a line `probability decision` for every document to."),
+        click.option("--probthres", type=click.FloatRange(0, 1), help="Probability at which the answer becomes yes."),
     ):
         function = option(function)
     return function
@@ -95,7 +95,7 @@ def _common(function: Callable[..., Any]) -> Callable[..., Any]:
 @_DATA
 @click.argument("modelfile")
 @click.option("-p", "--prior", type=click.IntRange(1, 2), default=2, show_default=True, help="1 Laplace, 2 Gaussian.")
-@click.option("-V", "--variance", callback=_numbers, help="Prior variance; of several, cross-validation takes one.")
+@click.option("-V", "--variance", callback=_numbers, help="Prior variance; of several, cross-validation chooses one.")
 @click.option("-C", "--cv", callback=_folds, default="10,10", show_default=True, help="Folds and runs.")
 @click.option("--autosearch", is_flag=True, help="Search for the variance without a grid.")
 @click.option("--errbar", is_flag=True, help="The strongest prior within one standard error of the best.")
@@ -106,17 +106,19 @@ def _common(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--pos", is_flag=True, help="No negative coefficients.")
 @click.option("--neg", is_flag=True, help="No positive coefficients.")
 @click.option("-s", "--standardize", is_flag=True, help="Centre and scale the features.")
-@click.option("-c", "--cosnorm", is_flag=True, help="Divide every document by its norm.")
+@click.option("-c", "--cosnorm", is_flag=True, help="Divide every document by its Euclidean norm.")
 @click.option("-e", "--eps", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.0005,
-              show_default=True, help="Most that the duality gap may be of the objective, if under 1e-4.")  # fmt: skip
-@click.option("--iter", "iterations", type=click.IntRange(min=1), default=1000, show_default=True, help="Most rounds.")
-@click.option("--accurate", is_flag=True, help="A gap of 1e-12 at most.")
+              show_default=True, help="Tolerance: relative duality gap, 1e-4 at most.")  # fmt: skip
+@click.option(
+    "--iter", "iterations", type=click.IntRange(min=1), default=1000, show_default=True, help="Limit on iterations."
+)
+@click.option("--accurate", is_flag=True, help="Tolerance of 1e-12.")
 @click.option("-t", "--threshold", type=click.IntRange(0, 5), default=0, show_default=True,
-              help="Tune it by: 0 nothing, 1 errors, 2 T11U, 3 F1, 4 BER, 5 T13U.")  # fmt: skip
-@click.option("-f", "--features", type=click.IntRange(min=0), default=0, help="Keep so many features.")
+              help="Tune the threshold for: 0 nothing, 1 errors, 2 T11U, 3 F1, 4 BER, 5 T13U.")  # fmt: skip
+@click.option("-f", "--features", type=click.IntRange(min=0), default=0, help="How many features to keep.")
 @click.option("-u", "--utility", type=click.IntRange(0, 3), default=0, show_default=True,
-              help="By: 0 Pearson, 1 Yule's Q, 2 chi-square, 3 BNS.")  # fmt: skip
-@click.option("--modelname", default="", help="A name to keep in the model file.")
+              help="Score to select features by: 0 Pearson, 1 Yule's Q, 2 chi-square, 3 BNS.")  # fmt: skip
+@click.option("--modelname", default="", help="Model name to store in the file.")
 @_common
 def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     """Train as BBRtrain does: DATAFILE of lines `label id:value ...`, - for standard input, into MODELFILE."""

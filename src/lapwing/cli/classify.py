@@ -22,8 +22,8 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
 @click.command("classify")
 @model_argument
 @click.argument("data", default="-", type=ExistingPath("documents (a file, folder or archive)", dash=True))
-@click.option("--split", type=SPLITS, help="Only this part of DATA.")
-@click.option("--top", type=click.IntRange(min=1), help="The N most probable categories instead of those decided on.")
+@click.option("--split", type=SPLITS, help="Use only this part of DATA.")
+@click.option("--top", type=click.IntRange(min=1), help="Show the N most probable categories instead of the decisions.")
 @click.option(
     "--coverage",
     type=RATE,
@@ -136,5 +136,5 @@ def _table_lines(
 
 def _chosen(proba: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The classes decided on, most probable first."""
-    found = np.flatnonzero(chosen)
-    return found[np.argsort(-proba[found], kind="stable")]
+    places = np.flatnonzero(chosen)
+    return places[np.argsort(-proba[places], kind="stable")]

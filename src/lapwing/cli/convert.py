@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     type=click.Choice(["lapwing", "bbr", "bmr"]),
-    help="What to write. Unless told, a lapwing model becomes a BBR one, a polytomous one a BMR one, and theirs ours.",
+    help="Format to write; by default BBR, or BMR for a multinomial model, and lapwing for a file of BBR or BMR.",
 )
-@click.option("--category", help="Of a model with several categories, the one for a BBR file.")
+@click.option("--category", help="Which category to write, where there are several: a BBR file holds one.")
 @click.option(
-    "--features", help="Give features, and for BMR classes, that are words numbers; write those to this file."
+    "--features",
+    help="Replace names of features (for BMR also of classes) by numbers, and list the numbers in this file.",
 )
-@click.option("--modelname", default="", help="A name to keep in a BBR or BMR file.")
+@click.option("--modelname", default="", help="Model name to store in a BBR or BMR file.")
 def command(
     source: str, output: str, to: str | None, category: str | None, features: str | None, modelname: str
 ) -> None:

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 @data_argument
 @click.option("--split", type=SPLITS, help="Evaluate on this part; the test part by default.")
 @click.option("--undefined-f1", type=click.Choice(["0", "1"]), default="1", show_default=True,
-              help="F1 where there is nothing to find and nothing was found.")  # fmt: skip
-@click.option("--store", is_flag=True, help="Keep it beside MODEL, for `lapwing report` and `lapwing serve` to show.")
+              help="F1 of a category without positive documents and without positive decisions.")  # fmt: skip
+@click.option(
+    "--store",
+    is_flag=True,
+    help="Store the evaluation next to MODEL, where `lapwing report` and `lapwing serve` look for it.",
+)
 @reading_options
 @json_option
 def command(
@@ -95,20 +99,20 @@ def _calibration(result: Evaluation) -> list[Table | str]:
     """What was said with which probability, and how often it was so."""
     from lapwing.evaluate.calibration import span
 
-    found = result.calibration()
-    made = table("probability given", "times", "mean", "were in the category", "95 % band")
-    for one in found.reliability():
+    calibration = result.calibration()
+    grid = table("probability given", "times", "mean", "were in the category", "95 % band")
+    for one in calibration.reliability():
         low, high = (f"{100 * share:.2f}" for share in one.band)
-        made.add_row(span(one.low, one.high), str(one.documents), f"{100 * one.probability:.2f} %",
+        grid.add_row(span(one.low, one.high), str(one.documents), f"{100 * one.probability:.2f} %",
                      f"{100 * one.share:.2f} %", f"{low} to {high} %")  # fmt: skip
-    mean, limit = found.chance()
+    mean, limit = calibration.chance()
     return [
-        made,
+        grid,
         "",
-        found.sentence(),
-        f"log loss {found.relative_log_loss:.3f}, Brier score {found.relative_brier:.3f}, where always saying the base "
-        "rates is 1",
-        f"expected calibration error {100 * found.error:.3f} %; by chance alone {100 * mean:.3f} %, "
+        calibration.sentence(),
+        f"log loss {calibration.relative_log_loss:.3f}, Brier score {calibration.relative_brier:.3f}, where always "
+        "saying the base rates is 1",
+        f"expected calibration error {100 * calibration.error:.3f} %; by chance alone {100 * mean:.3f} %, "
         f"seldom over {100 * limit:.3f} %",
         *_selective(result),
     ]
@@ -143,14 +147,14 @@ def _categories(result: Evaluation) -> Table:
     columns |= {name: [percent(value) for value in rate(result.undefined)] for name, rate in rates.items()}
     columns["AUC"] = [percent(value) for value in result.auc]
     columns = fitting(columns, spare=("errors", "features", "AUC", "FN", "FP", "TP"))
-    made = table(*columns)
+    grid = table(*columns)
     for k, cells in enumerate(zip(*columns.values(), strict=True)):
-        made.add_row(*cells, style=None if result.occurs[k] else "dim")
-    return made
+        grid.add_row(*cells, style=None if result.occurs[k] else "dim")
+    return grid
 
 
 def _averages(result: Evaluation) -> Table:
-    made = table("", "precision", "recall", "F1")
+    grid = table("", "precision", "recall", "F1")
     for kind, values in result.averages().items():
-        made.add_row(kind, *(f"{100 * values[m]:.2f}" for m in ("precision", "recall", "f1")))
-    return made
+        grid.add_row(kind, *(f"{100 * values[m]:.2f}" for m in ("precision", "recall", "f1")))
+    return grid

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.argument("text", nargs=-1)
 @click.option("--category", "categories", multiple=True, help="Explain this category; may be given several times.")
 @click.option("--top", type=click.IntRange(min=1), default=3, show_default=True, help="How many categories to show.")
-@click.option("--encoding", help="Encoding of standard input; UTF-8 unless given.")
+@click.option("--encoding", help="Encoding of standard input; UTF-8 by default.")
 @json_option
 def command(
     model: str,

@@ -148,21 +148,21 @@ def _alike(model: LinearModel, name: str) -> Record:
 
 
 def _about(model: LinearModel) -> list[RenderableType]:
-    made = model.provenance
+    provenance = model.provenance
     if not model.exclusive:
         kind = f"{len(model.classes)} categories, any number per document"
     elif len(model.categories) == 1:
         kind = f"two exclusive classes, {model.classes[0]} and {model.classes[1]}; weights speak for the second"
     else:
         kind = f"{len(model.classes)} exclusive classes"
-    pruned, space = made.get("selected_ridge"), made.get("ngrams")
-    prior = f"{made.get('prior', '?')} prior, variance {made.get('variance', '?')}{_common_value(model)}"
-    if space and made.get("solver") == "greedy":
+    pruned, space = provenance.get("selected_ridge"), provenance.get("ngrams")
+    prior = f"{provenance.get('prior', '?')} prior, variance {provenance.get('variance', '?')}{_common_value(model)}"
+    if space and provenance.get("solver") == "greedy":
         prior = "no prior: n-grams one by one, the steepest first, ended early"
     return [
         f"{kind}; {len(model.feature_names)} features; link {model.link}",
-        f"trained on {made.get('documents', '?')} documents of {made.get('corpus', '?')}, "
-        f"{made.get('date', '?')}, by lapwing {made.get('lapwing', '?')}",
+        f"trained on {provenance.get('documents', '?')} documents of {provenance.get('corpus', '?')}, "
+        f"{provenance.get('date', '?')}, by lapwing {provenance.get('lapwing', '?')}",
         prior
         + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
         *([f"of {space['ngrams']:,} n-grams in {space['columns']:,} different sets of documents"] if space else []),
@@ -191,13 +191,13 @@ def _overview(model: LinearModel, records: list[Record]) -> Table:
         del columns["variance"]
     if set(columns["threshold"]) in ({""}, {"0.500"}):
         del columns["threshold"]
-    made = table("category", *columns, "strongest words", left=(0, len(columns) + 1))
-    made.columns[-1].no_wrap = True
+    grid = table("category", *columns, "strongest words", left=(0, len(columns) + 1))
+    grid.columns[-1].no_wrap = True
     taken = sum(2 + max(map(len, (name, *cells))) for name, cells in columns.items())
     room = width() - taken - max(len("category"), *(len(str(r["category"])) for r in records)) - 2
     for i, record in enumerate(records):
-        made.add_row(str(record["category"]), *(cells[i] for cells in columns.values()), _words(record, room, model))
-    return made
+        grid.add_row(str(record["category"]), *(cells[i] for cells in columns.values()), _words(record, room, model))
+    return grid
 
 
 def _words(record: Record, room: int, model: LinearModel) -> Text:

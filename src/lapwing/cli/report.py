@@ -67,15 +67,15 @@ def command(
         corpus = None if data is None else read_documents(data, reading, progress)
         if corpus is not None and not no_path:
             announce_compiling()
-        made = report(
+        page = report(
             files[0], corpus, output, rivals=files[1:], split=split, follow=() if no_path else paths or None,
             progress=progress,
         )  # fmt: skip
     size = Path(output).stat().st_size
     if as_json:
-        print_json({"report": output, "bytes": size, "categories": len(made.contents.model.categories),
-                    "live": made.refusal is None, "refusal": made.refusal, "evaluated": made.evaluated})  # fmt: skip
+        print_json({"report": output, "bytes": size, "categories": len(page.contents.model.categories),
+                    "live": page.refusal is None, "refusal": page.refusal, "evaluated": page.evaluated})  # fmt: skip
         return
-    if made.refusal is not None:
-        echo(f"lapwing: the box to try texts in is left out: {made.refusal}", err=True)
+    if page.refusal is not None:
+        echo(f"lapwing: the box to try texts in is left out: {page.refusal}", err=True)
     echo(f"wrote {output}, {size / 1e6:.1f} MB; open it in a browser")

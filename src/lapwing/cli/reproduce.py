@@ -37,7 +37,7 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int
 
 _data = click.option("--data", required=True, type=ExistingPath("a corpus (a file, folder or archive)"),
                      help="The corpus, or a folder with the Reuters archive in it.")  # fmt: skip
-_seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+_seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 _threads = click.option("--jobs", type=int, callback=_jobs, default=-1,
                         help="Threads; -1 for every core. Results do not depend on it.")  # fmt: skip
 
@@ -54,19 +54,19 @@ def _run(output: str, as_json: bool, experiment: Callable[[Progress], Reproducti
     check_matplotlib()
     with progress_bar(quiet=as_json) as progress:
         announce_compiling()
-        made = experiment(progress)
-        made.write(folder)
+        results = experiment(progress)
+        results.write(folder)
     if as_json:
-        print_json(made.to_dict())
+        print_json(results.to_dict())
         return
-    for one in made.tables:
+    for one in results.tables:
         grid = table(*one.head, left=range(one.words))
         for row in one.rows:
             grid.add_row(*row)
         show(one.title, *([one.note] if one.note else []), "", grid, "")
-    for paragraph in made.notes:
+    for paragraph in results.notes:
         show(paragraph, "")
-    echo(f"wrote {folder / 'index.html'}, results.json and {len(made.pictures)} figures in {quote(str(folder))}")
+    echo(f"wrote {folder / 'index.html'}, results.json and {len(results.pictures)} figures in {quote(str(folder))}")
 
 
 @command.command("glm07")
@@ -193,9 +193,9 @@ def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: 
 @_output("ibw08")
 @click.option("--quick", is_flag=True, help="Lengths 1, 2 and any, one split, to try it out.")
 @click.option("--tokens", type=click.Choice(["word", "char"]), multiple=True,
-              help="Only n-grams of these; both unless given.")  # fmt: skip
+              help="Only n-grams of words, or of characters; both by default.")  # fmt: skip
 @click.option("--explicit", type=click.IntRange(min=0), default=5, show_default=True,
-              help="Longest n-grams to write out; that takes memory.")  # fmt: skip
+              help="Longest n-grams in the explicit matrices, which take memory.")  # fmt: skip
 @_seed
 @click.option("--jobs", type=int, callback=_jobs, default=-1,
               help="Threads over classes; -1 for every core. Only times depend on it.")  # fmt: skip
@@ -257,7 +257,7 @@ def egjlm03(data: str, output: str, reading: dict[str, Any], quick: bool, jobs: 
 @click.option("--quick", is_flag=True, help="Two draws of the smaller sizes, to try it out.")
 @_seed
 @click.option("--jobs", type=int, callback=_jobs, default=1, show_default=True,
-              help="Threads; run times are honest with one. Nothing else depends on it.")  # fmt: skip
+              help="Threads; use 1 to compare run times. Nothing else depends on it.")  # fmt: skip
 @json_option
 def lpr17(output: str, draws: int | None, quick: bool, seed: int, jobs: int, as_json: bool) -> None:
     """CLG, CLG-lasso and maximum likelihood on simulated data, as in Lai, Peterson and Rummerfield (2017).
@@ -284,8 +284,8 @@ def _checked_folder(output: str) -> Path:
 
 def _archive_in(data: str) -> str:
     """The Reuters archive of a folder that holds one, else the path itself."""
-    found = sorted(path for path in Path(data).glob(REUTERS) if path.is_file()) if Path(data).is_dir() else []
-    return str(found[0]) if found else data
+    archives = sorted(path for path in Path(data).glob(REUTERS) if path.is_file()) if Path(data).is_dir() else []
+    return str(archives[0]) if archives else data
 
 
 def _lines(path: str | None) -> list[str] | None:

@@ -18,25 +18,33 @@ TOKEN = "LAPWING_TOKEN"
 @click.command("serve")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=ExistingPath("a model file", folder=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any that is free.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 for any free one.",
+)
 @click.option("--token-file", type=ExistingPath("a token", folder=False),
               help=f"A file with the token that clients must show; or the environment variable {TOKEN}. Beyond the "
                    "local host there is always one: made up and printed, if none is given.")  # fmt: skip
+@click.option("--allow-host", multiple=True, help="Host name to accept in requests; may be given several times.")
 @click.option(
-    "--allow-host", multiple=True, help="A name that may stand in the Host header; may be given several times."
+    "--max-body", type=click.IntRange(min=1), default=2_000_000, show_default=True, help="Largest request, in bytes."
 )
 @click.option(
-    "--max-body", type=click.IntRange(min=1), default=2_000_000, show_default=True, help="Bytes of a request."
+    "--max-batch", type=click.IntRange(min=1), default=256, show_default=True, help="Most texts in one request."
 )
-@click.option("--max-batch", type=click.IntRange(min=1), default=256, show_default=True, help="Texts in a request.")
-@click.option("--timeout", type=float, default=10.0, show_default=True, help="Seconds for a request.")
+@click.option("--timeout", type=float, default=10.0, show_default=True, help="Time limit of a request, in seconds.")
 @click.option("--concurrency", type=click.IntRange(min=1), default=32, show_default=True,
-              help="Requests at a time; others get 503 and Retry-After.")  # fmt: skip
+              help="Requests handled at a time; others get 503 and Retry-After.")  # fmt: skip
 @click.option("--max-connections", type=click.IntRange(min=1), default=1000, show_default=True,
               help="Connections held open, half for any one address; fewer where `ulimit -n` is low.")  # fmt: skip
 @click.option("--reload-every", type=float, default=1.0, show_default=True,
-              help="Seconds between looks at the model files; 0 for never.")  # fmt: skip
-@click.option("--grace", type=float, default=10.0, show_default=True, help="Seconds for requests under way at the end.")
+              help="Seconds between checks whether model files have changed; 0 for never.")  # fmt: skip
+@click.option(
+    "--grace", type=float, default=10.0, show_default=True, help="Seconds that running requests get at shutdown."
+)
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )

@@ -35,9 +35,9 @@ class ZipSource(Source):
             undo.pop_all()
             stated = sum(info.file_size for info in self._zip.infolist())
             check_expansion(stated, self._file.seek(0, 2), expansion, where)  # entries may share their bytes
-            found = {_tidy(info.filename): info for info in self._zip.infolist() if not info.is_dir()}
-        names = sorted((name for name in found if not _hidden_path(name)), key=lambda name: name.split("/"))
-        self._infos = {name: found[name] for name in names}
+            members = {_tidy(info.filename): info for info in self._zip.infolist() if not info.is_dir()}
+        names = sorted((name for name in members if not _hidden_path(name)), key=lambda name: name.split("/"))
+        self._infos = {name: members[name] for name in names}
 
     def _list(self) -> list[Entry]:
         return [

@@ -33,14 +33,14 @@ def stdlib_docstrings() -> Corpus:
     hash of the id, is the test part, so most documents keep their part from one Python to the next.
     """
     root = sysconfig.get_paths()["stdlib"]
-    found: dict[str, tuple[str, str]] = {}
+    documents: dict[str, tuple[str, str]] = {}
     texts: set[str] = set()
     for label, name, text in _docstrings(root):
-        if text not in texts and name not in found:
-            found[name] = (label, text)
+        if text not in texts and name not in documents:
+            documents[name] = (label, text)
             texts.add(text)
-    sizes = Counter(label for label, _ in found.values())
-    kept = sorted((name, *rest) for name, rest in found.items() if sizes[rest[0]] >= MIN_DOCUMENTS)
+    sizes = Counter(label for label, _ in documents.values())
+    kept = sorted((name, *rest) for name, rest in documents.items() if sizes[rest[0]] >= MIN_DOCUMENTS)
     if not kept:
         raise CorpusError(
             "expected the sources (.py files) of the standard library, found none; "

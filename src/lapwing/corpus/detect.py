@@ -40,20 +40,20 @@ def detect(source: Source, options: ReadOptions) -> str:
         if not head:
             _probe(source)
             raise CorpusError("expected documents, found an empty file", source.where)
-        found = by_name(source.entries[0].name) or by_content(head, options.encoding)
+        format_ = by_name(source.entries[0].name) or by_content(head, options.encoding)
     else:
         entries = source.entries
         if not entries:
             raise CorpusError("expected documents, found no files in it", source.where)
-        found = _of_collection(source, entries, options)
-    if not found:
+        format_ = _of_collection(source, entries, options)
+    if not format_:
         hint = "; its name is an archive's, its content is not" if source.name != source.label else ""
         known = ", ".join(FORMATS)
         raise CorpusError(
             f"expected one of the formats {known}, cannot tell which; name it with format (--format){hint}",
             source.where,
         )
-    return found
+    return format_
 
 
 def by_name(name: str) -> str:
@@ -118,11 +118,11 @@ def _agreed(source: Source, entries: list[Entry], options: ReadOptions) -> str:
 
     A comma or tab in the first line proves nothing where there are several files: so begin most texts.
     """
-    found = set()
+    formats = set()
     for member in source.members({entry.index for entry in entries}):
         with member.open() as stream:
-            found.add(by_content(stream.read(HEAD), options.encoding))
-    agreed = found.pop() if len(found) == 1 else ""
+            formats.add(by_content(stream.read(HEAD), options.encoding))
+    agreed = formats.pop() if len(formats) == 1 else ""
     return agreed if agreed and (len(entries) == 1 or agreed not in ("csv", "tsv")) else "folder"
 
 

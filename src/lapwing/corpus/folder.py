@@ -159,7 +159,7 @@ def same_content(files: list[Entry], source: Source, longest: int) -> dict[int, 
     doubtful = {
         entry.index
         for entry in files
-        if (found := sizes[_siblings(entry)]).total() > 1 and (None in found or found[entry.size] > 1)
+        if (count := sizes[_siblings(entry)]).total() > 1 and (None in count or count[entry.size] > 1)
     }
     digests: dict[int, bytes] = {}
     if not doubtful:

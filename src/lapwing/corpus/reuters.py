@@ -44,7 +44,7 @@ class ReutersReader(Reader):
 
     def _elements(self, member: Member, stream: io.BufferedReader) -> Iterator[tuple[int, str]]:
         """Elements without their closing tags, each with the line it begins on."""
-        buffer, line, found = "", 1, False
+        buffer, line, any_ = "", 1, False
         for block in self._blocks(member, stream):
             searched = max(0, len(buffer) - len(CLOSE))
             buffer += block
@@ -63,7 +63,7 @@ class ReutersReader(Reader):
                     else:
                         yield line, buffer[begin:end]
                 line += buffer.count("\n", begin, end)
-                done, found = end + len(CLOSE), True
+                done, any_ = end + len(CLOSE), True
             buffer = buffer[done:]
             if len(buffer) > self.options.max_document:
                 self.too_long(member, line)
@@ -71,7 +71,7 @@ class ReutersReader(Reader):
         if OPEN in buffer:
             line += buffer[: buffer.find(OPEN)].count("\n")
             self.bad(f"expected {CLOSE} before the end of the file; is it truncated?", member, line)
-        elif not found:
+        elif not any_:
             self.bad(f"expected {OPEN} ...> elements, found none", member, None)
 
     def _blocks(self, member: Member, stream: io.BufferedReader) -> Iterator[str]:

@@ -142,10 +142,10 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
     text = _given(options.text_column, "text_column", names, where, line)
     label = _given(options.label_column, "label_column", names, where, line)
     # A column asked for by the user is not found a second time by its name.
-    if text is None and (found := known("text")) != label:
-        text = found
-    if label is None and (found := known(*LABEL_NAMES)) != text:
-        label = found
+    if text is None and (column := known("text")) != label:
+        text = column
+    if label is None and (column := known(*LABEL_NAMES)) != text:
+        label = column
         others = [name for i, name in enumerate(lower) if name in LABEL_NAMES and i not in (text, label)]
         if label is not None and others:
             log.warning("%s: labels are taken from the column %r, and not from %s", where, names[label], short(others))

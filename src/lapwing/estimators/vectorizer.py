@@ -71,10 +71,10 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> sp.csr_matrix:
-        made = design(check_texts(texts), TextSettings(**self.get_params()))
-        self.weighting_ = made.weighting
-        self.vocabulary_ = {name: j for j, name in enumerate(made.feature_names)}
-        return made.matrix
+        fitted = design(check_texts(texts), TextSettings(**self.get_params()))
+        self.weighting_ = fitted.weighting
+        self.vocabulary_ = {name: j for j, name in enumerate(fitted.feature_names)}
+        return fitted.matrix
 
     def transform(self, texts: Iterable[str]) -> sp.csr_matrix:
         check_is_fitted(self, "weighting_")

@@ -300,9 +300,12 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
     columns = np.flatnonzero(kept)
     if not settings.ngrams:
         return Weighting(settings, terms, frequency, n_documents, columns)
-    told = header["ngrams"]
-    _need(isinstance(told, dict) and set(told) == {"longest", "members"}, "the n-grams' notes are not those of a model")
-    longest, members = told["longest"], told["members"]
+    ngrams = header["ngrams"]
+    _need(
+        isinstance(ngrams, dict) and set(ngrams) == {"longest", "members"},
+        "the n-grams' notes are not those of a model",
+    )
+    longest, members = ngrams["longest"], ngrams["members"]
     _need(len(columns) == len(terms), "an n-gram has no column")
     _need(isinstance(longest, list) and isinstance(members, list), "the n-grams' notes are not lists")
     _need(len(longest) == len(members) == len(terms), "n-grams and their notes differ in number")

@@ -62,10 +62,10 @@ class Decider:
         b, thresholds = np.zeros((len(largest), SOME)), np.full((len(largest), SOME), np.inf)
         b.flat[:rows], thresholds.flat[:rows] = self.scorer.intercepts[order], self.thresholds[order]
         held = in_lanes(sp.csr_matrix((SOME, matrix.shape[1]), dtype=np.float64))
-        found = np.empty(SOME * np.count_nonzero(in_question), dtype=np.int64)
+        places = np.empty(SOME * np.count_nonzero(in_question), dtype=np.int64)
         X, W = for_kernels(matrix), for_kernels(self.scorer.weights)
-        count = sparse.beyond(*X, in_question, order, *W, b, thresholds, held, found)
-        return np.sort(found[:count])
+        count = sparse.beyond(*X, in_question, order, *W, b, thresholds, held, places)
+        return np.sort(places[:count])
 
     @cached_property
     def _upper(self) -> tuple[Scorer, np.ndarray, np.ndarray]:

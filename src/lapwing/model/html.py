@@ -83,12 +83,12 @@ def _marked(text: str, one: CategoryExplanation) -> str:
 
 
 def _name(text: str) -> str:
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+    return _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 
 
 def model_html(model: LinearModel, words: int = 6) -> str:
     """What was trained on what, and the strongest words of every category."""
-    made = model.provenance
+    provenance = model.provenance
     rows = []
     for row, label in list(enumerate(model.categories))[:MOST_CATEGORIES]:
         strongest = " ".join(
@@ -100,8 +100,8 @@ def model_html(model: LinearModel, words: int = 6) -> str:
     rest = f"<p>and {more:,} more categories</p>" if more > 0 else ""
     about = (
         f"{len(model.classes):,} {'exclusive classes' if model.exclusive else 'categories'}, "
-        f"{len(model.feature_names):,} features; trained on {shown(made.get('documents', '?'))} documents of "
-        f"{shown(made.get('corpus', '?'))}, {shown(made.get('prior', '?'))} prior"
+        f"{len(model.feature_names):,} features; trained on {shown(provenance.get('documents', '?'))} documents of "
+        f"{shown(provenance.get('corpus', '?'))}, {shown(provenance.get('prior', '?'))} prior"
     )
     grid = table(("category", "positives", "features", "strongest words"), rows, words=(0, 3))
     return f"<div><p>{about}</p>{grid}{rest}</div>"

@@ -272,11 +272,11 @@ class LinearModel:
         """Numbers document × categories + category of what is in the category, ascending."""
         if self.decision == "threshold" and self._decider.is_worth(matrix):
             return self._decider.places(matrix)
-        found, n = [np.zeros(0, dtype=np.int64)], 0
+        places, n = [np.zeros(0, dtype=np.int64)], 0
         for scores in self.score_blocks(matrix):
-            found.append(np.flatnonzero(self.members(scores)) + n * scores.shape[1])  # far faster than np.nonzero
+            places.append(np.flatnonzero(self.members(scores)) + n * scores.shape[1])  # far faster than np.nonzero
             n += len(scores)
-        return np.concatenate(found)
+        return np.concatenate(places)
 
     def _label_sets(self, places: np.ndarray, n: int) -> list[tuple[Hashable, ...]]:
         rows, numbers = np.divmod(places, len(self.classes))
@@ -310,8 +310,8 @@ def best(values: np.ndarray, count: int) -> list[np.ndarray]:
     """Of every row the places of its `count` largest values, largest first; of equal ones those that come first."""
     count = min(count, values.shape[1])
     least = np.partition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count]
-    found = []
+    order = []
     for row, enough in zip(values, values >= least[:, None], strict=True):
         places = np.flatnonzero(enough)
-        found.append(places[np.argsort(-row[places], kind="stable")][:count])
-    return found
+        order.append(places[np.argsort(-row[places], kind="stable")][:count])
+    return order

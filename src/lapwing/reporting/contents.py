@@ -82,15 +82,15 @@ def read_documents(
     proba, chosen = model.class_proba(scores)[:, own], model.decide(scores)[:, own]
     truth = membership(labels, model.categories)
     reader = Reader(model, documents, ids, labels)
-    found: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "mistakes": [reader.record(i, k, proba, truth) for i, k in worst_mistakes(proba, truth, chosen)],
         "suspects": [reader.record(i, k, proba, truth) for i, k in look_mislabelled(proba, truth)],
     }
     if model.weighting is not None:
         right = np.flatnonzero((truth == chosen).all(axis=1) & truth.any(axis=1))
         fitting = [i for i in right.tolist() if len(documents[i]) in EXAMPLE]
-        found["example"] = documents[max(fitting, key=lambda i: int(truth[i].sum()))] if fitting else None
-    return found
+        shown["example"] = documents[max(fitting, key=lambda i: int(truth[i].sum()))] if fitting else None
+    return shown
 
 
 def _categories(contents: Contents) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
     fits, thresholds = model.fits, model.threshold_probabilities
     curves = model.provenance.get("variance_curves") or {}
     evaluated = {row["category"]: row for row in seen.evaluation["categories"]} if seen is not None else {}
-    found = []
+    rows = []
     for k, label in enumerate(model.categories):
         gap = float(fits.gap[k]) / (abs(float(fits.objective[k])) or 1.0)
         one: dict[str, Any] = {
@@ -118,20 +118,20 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
             one |= {name: row[name] for name in ("errors", "precision", "recall", "f1")}
             one |= {"test": row["tp"] + row["fn"], "assessment": asdict(seen.categories[k])}
             one |= {"calibration": _calibration(row["calibration"])}
-        found.append(one)
-    return found
+        rows.append(one)
+    return rows
 
 
 def _evaluation(seen: Assessment) -> dict[str, Any]:
-    told = seen.evaluation
+    evaluation = seen.evaluation
     return {
         "corpus": seen.corpus,
         "documents": seen.documents,
-        "averages": told["averages"],
-        "accuracy": told["accuracy"],
-        "averaged": told["categories_averaged"],
-        "left_out": told["categories_left_out"],
-        "unknown": len(told["labels_unknown_to_the_model"]),
+        "averages": evaluation["averages"],
+        "accuracy": evaluation["accuracy"],
+        "averaged": evaluation["categories_averaged"],
+        "left_out": evaluation["categories_left_out"],
+        "unknown": len(evaluation["labels_unknown_to_the_model"]),
     }
 
 
@@ -158,14 +158,14 @@ def _calibration(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:
-    made, fits = model.provenance, model.fits
+    provenance, fits = model.provenance, model.fits
     gaps = fits.gap / np.where(fits.objective == 0.0, 1.0, np.abs(fits.objective))
     facts = [
-        ["trained on", f"{int(made.get('documents', 0)):,} documents of {made.get('corpus', '?')}"],
-        ["date", str(made.get("date", "?"))],
+        ["trained on", f"{int(provenance.get('documents', 0)):,} documents of {provenance.get('corpus', '?')}"],
+        ["date", str(provenance.get("date", "?"))],
         ["categories", f"{len(model.classes):,}" + (", exclusive" if model.exclusive else "")],
         ["features", f"{len(model.feature_names):,}, {model.n_kept.mean():.1f} kept per category"],
-        ["prior", f"{str(made.get('prior', '?')).capitalize()}, variance {made.get('variance', '?')}"],
+        ["prior", f"{str(provenance.get('prior', '?')).capitalize()}, variance {provenance.get('variance', '?')}"],
     ]
     if not np.isnan(gaps).all():
         facts.append(["largest relative gap", f"{np.nanmax(gaps):.1e}"])
@@ -178,7 +178,7 @@ def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:
 
 
 def _about(model: LinearModel) -> str:
-    made = model.provenance
+    provenance = model.provenance
     if model.weighting is None:
         tokens = "vectors"
     else:
@@ -187,13 +187,15 @@ def _about(model: LinearModel) -> str:
         if text.is_bag:
             shortest, longest = text.lengths
             tokens = f"n-grams of {shortest} to {longest} {'characters' if text.char_ngrams else 'tokens'}"
-    told = [f"lapwing {made.get('lapwing', '?')}", f"link {model.link}", tokens]
+    parts = [f"lapwing {provenance.get('lapwing', '?')}", f"link {model.link}", tokens]
     if model.weighting is not None and model.weighting.settings.stems:
-        told.append(f"stemmer {model.weighting.settings.stemmer}")
-    told += [
-        f"{key.replace('_', ' ')} {made[key]}" for key in ("solver", "tol", "threshold") if made.get(key) is not None
+        parts.append(f"stemmer {model.weighting.settings.stemmer}")
+    parts += [
+        f"{key.replace('_', ' ')} {provenance[key]}"
+        for key in ("solver", "tol", "threshold")
+        if provenance.get(key) is not None
     ]
-    return " · ".join(told)
+    return " · ".join(parts)
 
 
 def _comparison(contents: Contents) -> dict[str, Any]:
@@ -224,8 +226,8 @@ def _comparison(contents: Contents) -> dict[str, Any]:
 
 
 def _test(a: str, b: str, mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
-    found = compare(mine, theirs)
-    return {"a": a, "b": b, "won": found.won, "lost": found.lost, "tied": found.tied, "p": found.p_value}
+    test = compare(mine, theirs)
+    return {"a": a, "b": b, "won": test.won, "lost": test.lost, "tied": test.tied, "p": test.p_value}
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ def look_mislabelled(proba: np.ndarray, truth: np.ndarray) -> list[tuple[int, in
 
     a document not labelled with p ≥ t₁ looks like a member, and one labelled with p ≤ t₀ like none. The surest first.
     """
-    found: list[tuple[float, int, int]] = []
+    suspects: list[tuple[float, int, int]] = []
     for k in range(proba.shape[1]):
         p, inside = proba[:, k], truth[:, k]
         if not inside.any() or inside.all():
@@ -48,8 +48,8 @@ def look_mislabelled(proba: np.ndarray, truth: np.ndarray) -> list[tuple[int, in
             continue
         strange = np.where(inside, p <= other, p >= max(member, 0.5))
         for i in np.flatnonzero(strange):
-            found.append((-float(_loss(p[i : i + 1], inside[i : i + 1])[0]), int(i), k))
-    return [(i, k) for _, i, k in sorted(found)[:MOST_SUSPECTS]]
+            suspects.append((-float(_loss(p[i : i + 1], inside[i : i + 1])[0]), int(i), k))
+    return [(i, k) for _, i, k in sorted(suspects)[:MOST_SUSPECTS]]
 
 
 def _loss(proba: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -47,7 +47,7 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 def embedded(data: Any) -> str:
     """JSON that may stand inside a script element whatever the texts in it; NaN and infinities are null."""
     text = json.dumps(_finite(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _finite(value: Any) -> Any:
@@ -71,4 +71,4 @@ def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
         "script": script,
         "data": embedded(data),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _static("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _static("page.html"))

@@ -19,6 +19,6 @@ def serve_page(one: Served, names: list[str], max_body: int) -> str:
 
 def policy_for(html: str) -> str:
     """The policy that the page states, as a header, which also says who may frame it: nobody."""
-    found = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
-    assert found is not None
-    return f"{unescape(found[1])}; frame-ancestors 'none'"
+    match = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert match is not None
+    return f"{unescape(match[1])}; frame-ancestors 'none'"

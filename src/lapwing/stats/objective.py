@@ -182,15 +182,15 @@ def _certify_polytomous(
         raise InputError(f"expected weights and a prior of {(classes, size)} coordinates, got {weights.shape}, ...")
     if dual is not None and np.shape(dual) != (classes, n):
         raise InputError(f"expected a dual point of {(classes, n)} numbers, got {np.shape(dual)}")
-    told = (np.arange(classes)[:, None] == y).astype(np.float64)
+    member = (np.arange(classes)[:, None] == y).astype(np.float64)
     scores = np.asarray(X @ weights[:, :-1].T) + weights[:, -1]
     loss = log_sum_exp(scores) - scores[np.arange(n), y.astype(np.int64)]
     objective = float(np.sum(c * loss)) + penalty(prior, weights)
 
     def towards(theta: np.ndarray) -> np.ndarray:
         """z, from the other classes' probabilities: 1 - θ of the label by itself would be all rounding."""
-        pull = np.where(told > 0.0, 0.0, -theta)
-        pull = c * np.where(told > 0.0, -pull.sum(axis=0), pull)
+        pull = np.where(member > 0.0, 0.0, -theta)
+        pull = c * np.where(member > 0.0, -pull.sum(axis=0), pull)
         return np.column_stack([np.asarray(X.T @ pull.T).T, pull.sum(axis=1)])
 
     theta = softmax(scores).T
@@ -204,7 +204,7 @@ def _certify_polytomous(
         z = towards(theta)
         scale = dual_scale(prior, z)
         shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
-        others = np.where(told > 0.0, 0.0, shrunk * theta)
+        others = np.where(member > 0.0, 0.0, shrunk * theta)
         rest = others.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = -np.where(others > 0.0, others * np.log(others), 0.0).sum(axis=0)

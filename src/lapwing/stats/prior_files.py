@@ -107,11 +107,11 @@ def read_bbr(
         elif words[0].lower() == "endoftopic":
             inside = None
         elif inside in (None, topic):
-            found = _bbr_row(words, where)
-            one_sided = math.isfinite(found.lower) or math.isfinite(found.upper)
+            one = _bbr_row(words, where)
+            one_sided = math.isfinite(one.lower) or math.isfinite(one.upper)
             if laplace and one_sided != bool(skew):
-                found = replace(found, variance=found.variance * (0.5 if one_sided else 2.0))
-            rows[found.feature, found.category] = found  # type: ignore[index]
+                one = replace(one, variance=one.variance * (0.5 if one_sided else 2.0))
+            rows[one.feature, one.category] = one  # type: ignore[index]
     if not words:
         raise PriorError(f"{path}: expected lines of `[class C] feature mode variance [skew]`, found none")
     return PriorTable(tuple(rows.values()), base, strict=False)

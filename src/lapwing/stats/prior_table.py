@@ -210,20 +210,20 @@ class PriorTable(Prior):
     def in_terms(self, text: TextSettings | None) -> PriorTable:
         """Features as the text stage spells them, phrases taken apart; None for a model of vectors."""
         plain = [r for r in self.rows if r.feature not in (INTERCEPT, OTHERS)]
-        found = dict(zip(map(id, plain), _terms(plain, text), strict=True))
-        named = Counter(term for _, term in {(r.category, t) for r in plain if r.phrase for t in found[id(r)]})
+        terms = dict(zip(map(id, plain), _terms(plain, text), strict=True))
+        named = Counter(term for _, term in {(r.category, t) for r in plain if r.phrase for t in terms[id(r)]})
         rows: list[Row] = []
         for r in self.rows:
-            if id(r) not in found:
+            if id(r) not in terms:
                 rows.append(r)
             elif r.phrase:
-                if self.strict and not found[id(r)]:
+                if self.strict and not terms[id(r)]:
                     raise r.error(f"expected words, got {r.feature[:60]!r}, of which the text stage leaves none")
-                rows += [replace(r, feature=t, mode=r.mode / named[t], phrase=False) for t in found[id(r)]]
-            elif len(found[id(r)]) == 1:
-                rows.append(replace(r, feature=found[id(r)][0]))
+                rows += [replace(r, feature=t, mode=r.mode / named[t], phrase=False) for t in terms[id(r)]]
+            elif len(terms[id(r)]) == 1:
+                rows.append(replace(r, feature=terms[id(r)][0]))
             else:
-                raise r.error(_no_term(r.feature, found[id(r)], text))
+                raise r.error(_no_term(r.feature, terms[id(r)], text))
         distinct: dict[tuple[str, Hashable], Row] = {}
         for r in rows:
             before = distinct.setdefault((r.feature, r.category), r)
@@ -460,8 +460,8 @@ def from_names(
     categories: Iterable[Hashable], descriptions: Mapping[Hashable, str] | None = None, **options: Any
 ) -> PriorTable:
     """`from_words`, not strict, with the categories' names, taken apart at punctuation, and their descriptions."""
-    told = descriptions or {}
-    words = {c: f"{_spaced(str(c))} {told.get(c, '')}" for c in categories}
+    texts = descriptions or {}
+    words = {c: f"{_spaced(str(c))} {texts.get(c, '')}" for c in categories}
     return from_words(words, **{"strict": False, **options})
 
 

@@ -21,14 +21,14 @@ MIN_DF = {REUTERS.name: 3}  # 6,864 features where the paper has 6,760; without 
 @dataclass(frozen=True, eq=False)
 class Collection:
     """train, test   documents as vectors, with their labels, of the `categories` only
-    told             the training labels as ±1
+    targets          the training labels as ±1
     """
 
     name: str
     paper: Paper | None
     train: Corpus
     test: Corpus
-    told: Targets
+    targets: Targets
     min_df: int
     quick: bool
 
@@ -38,7 +38,7 @@ class Collection:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        return self.told.classes  # type: ignore[return-value]
+        return self.targets.classes  # type: ignore[return-value]
 
 
 def collect(
@@ -63,10 +63,10 @@ def collect(
         raise InputError(f"{corpus.name}: expected two categories or more in both parts, found {len(both)}")
     train, test = _within(train, both), _within(test, both)
     min_df = 1 if paper is None else MIN_DF.get(paper.name, 1)
-    made = make_design(train, training(text=text(digits=False, tf="raw", min_df=min_df)), progress)
-    theirs = check_matrix(test.documents) if made.weighting is None else made.weighting.vectors(test.documents)
-    names = tuple(made.feature_names)
-    train = replace(train, kind="vectors", documents=made.matrix, feature_names=names)
+    design = make_design(train, training(text=text(digits=False, tf="raw", min_df=min_df)), progress)
+    theirs = check_matrix(test.documents) if design.weighting is None else design.weighting.vectors(test.documents)
+    names = tuple(design.feature_names)
+    train = replace(train, kind="vectors", documents=design.matrix, feature_names=names)
     test = replace(test, kind="vectors", documents=theirs, feature_names=names)
     return Collection(corpus.name, paper, train, test, targets(train.labels, corpus.exclusive, both), min_df, quick)
 

@@ -101,14 +101,14 @@ class _CrossValidation:
         self.values: dict[str, dict[float, float]] = {method.name: {} for method in METHODS}
 
     def run(self) -> dict[str, dict[float, float]]:
-        columns = list(self.collection.told.fitted)
+        columns = list(self.collection.targets.fitted)
         blocks = [columns[first : first + BLOCK] for first in range(0, len(columns), BLOCK)]
         for prior, grid in GRID.items():
             methods = [method for method in METHODS if method.prior == prior]
             items = [(variance, block) for variance in grid for block in blocks]
             work = partial(self._held_out, methods)
-            found = run_all(work, items, n_jobs=self.n_jobs, progress=self._teller(prior, len(items)))
-            for (variance, _), values in zip(items, found, strict=True):
+            likelihoods = run_all(work, items, n_jobs=self.n_jobs, progress=self._teller(prior, len(items)))
+            for (variance, _), values in zip(items, likelihoods, strict=True):
                 for method, value in zip(methods, values, strict=True):
                     sums = self.values[method.name]
                     sums[variance] = sums.get(variance, 0.0) + value
@@ -124,7 +124,7 @@ class _CrossValidation:
         (variance, columns), problem, X = item, self.problem, self.collection.X
         prior = as_prior(methods[0].prior).compile(variance, len(problem.group))
         arrays, alpha = problem.merge(prior), universal_penalty(len(problem.group))
-        Y = np.array([self.collection.told.signs(column) for column in columns])
+        Y = np.array([self.collection.targets.signs(column) for column in columns])
         totals = np.zeros(len(methods))
         for run in range(RUNS):
             out = self.fold == run
@@ -168,16 +168,16 @@ def _result(collection: Collection, method: Method, variance: float, alpha: floa
     model = train(collection.train, method.settings(variance, n_jobs, alpha), classes=collection.categories)
     training = time.perf_counter() - start
     test = collection.test
-    found = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
+    averages = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
     pruned = model.provenance.get("selected_ridge")
     return Result(
         method=method,
         variance=variance,
         alpha=0.0 if pruned is None else float(pruned["alpha"][0]),
         model=model,
-        micro=found["micro"]["f1"],
-        macro=found["macro"]["f1"],
-        weighted=found["weighted"]["f1"],
+        micro=averages["micro"]["f1"],
+        macro=averages["macro"]["f1"],
+        weighted=averages["weighted"]["f1"],
         training=training,
         prediction=min(_seconds(model, test.documents) for _ in range(REPEATS)),
         multiplications=model.scorer.multiplications(test.documents),

@@ -42,43 +42,43 @@ def reproduce(
     """Fit everything, and make the tables, the text and the picture."""
     check_matplotlib()
     collection = collect(corpus, quick=quick, progress=progress)
-    made = run_everything(collection, n_jobs=n_jobs, progress=progress)
+    runs = run_everything(collection, n_jobs=n_jobs, progress=progress)
     rcv1, (n, m) = collection.is_rcv1, collection.documents
     return Reproduction(
         experiment="egjlm03",
         title=f"EGJLM03 on {collection.name}",
         about=f"{n:,} training and {m:,} test documents with a category, {len(collection.categories)} categories.",
-        tables=(_rcv1(made),) if rcv1 else _tables(collection, made),
+        tables=(_rcv1(runs),) if rcv1 else _tables(collection, runs),
         notes=NOTES_RCV1 if rcv1 else NOTES,
-        pictures={} if rcv1 else {"figure2": _figure2(collection, made)},
-        record=_record(collection, made),
+        pictures={} if rcv1 else {"figure2": _figure2(collection, runs)},
+        record=_record(collection, runs),
     )
 
 
-def _record(collection: Collection, made: Everything) -> dict[str, Any]:
+def _record(collection: Collection, runs: Everything) -> dict[str, Any]:
     return {
         "corpus": collection.name,
         "documents": dict(zip(("train", "test"), collection.documents, strict=True)),
         "categories": list(collection.categories),
         "runs": {
             name: {
-                "macro_f1": made.f1(name)[-2],
-                "micro_f1": made.f1(name)[-1],
+                "macro_f1": runs.f1(name)[-2],
+                "micro_f1": runs.f1(name)[-1],
                 "categories": [
                     {"category": label, "f1": value, **asdict(one)}
-                    for label, value, one in zip(collection.categories, made.f1(name), results, strict=False)
+                    for label, value, one in zip(collection.categories, runs.f1(name), results, strict=False)
                 ],
             }
-            for name, results in made.results.items()
+            for name, results in runs.results.items()
         },
         "counts_by_stop": None
-        if made.study is None
+        if runs.study is None
         else [
             {"rule": rule, "stop": stop, "cut": cut, "gamma": gamma, "counts": list(counts)}
-            for (rule, stop, cut), by_gamma in made.study.counts.items()
+            for (rule, stop, cut), by_gamma in runs.study.counts.items()
             for gamma, counts in by_gamma.items()
         ],
-        "em_against_default": {c: [asdict(one) for one in row] for c, row in made.equality.items()},
+        "em_against_default": {c: [asdict(one) for one in row] for c, row in runs.equality.items()},
     }
 
 
@@ -89,17 +89,17 @@ def _printed(collection: Collection, values: Sequence[float], averages: bool = T
     return dict(zip((*paper.TOPICS, *(AVERAGES if averages else ())), values, strict=True))
 
 
-def _f1_table(title: str, note: str, collection: Collection, made: Everything, names: Sequence[str]) -> Table:
+def _f1_table(title: str, note: str, collection: Collection, runs: Everything, names: Sequence[str]) -> Table:
     """Rows of a topic: the paper's, ours, and ours as printed where that differs."""
     rows = []
     for k, topic in enumerate((*collection.categories, *AVERAGES)):
         printed = [_printed(collection, paper.F1[name]).get(topic) if name in paper.F1 else None for name in names]
         if any(value is not None for value in printed):
             rows.append((topic, "paper", *("" if value is None else f"{value:.1f}" for value in printed)))
-        rows.append((topic, "ours", *(f"{made.f1(name)[k]:.1f}" for name in names)))
+        rows.append((topic, "ours", *(f"{runs.f1(name)[k]:.1f}" for name in names)))
         again = [f"{name}/as-printed" for name in names]
-        if any(name in made.results for name in again):
-            rows.append((topic, "as printed", *(f"{made.f1(n)[k]:.1f}" if n in made.results else "" for n in again)))
+        if any(name in runs.results for name in again):
+            rows.append((topic, "as printed", *(f"{runs.f1(n)[k]:.1f}" if n in runs.results else "" for n in again)))
     return Table(title, note, ("topic", "", *_heads(names)), _once(rows), words=2)
 
 
@@ -127,7 +127,7 @@ def _short(name: str) -> str:
     return f"{link} {prior}, {weighting.replace('-idf', ' IDF')}{'' if size == '300' else f', {size}'}"
 
 
-def _tables(collection: Collection, made: Everything) -> tuple[Table, ...]:
+def _tables(collection: Collection, runs: Everything) -> tuple[Table, ...]:
     laplaces = [f"probit/laplace-{gamma:g}/log/300" for gamma in paper.GAMMAS]
     raw = "probit/jeffreys/raw/300", JEFFREYS, "probit/laplace-10/raw/300", LAPLACE
     wide = JEFFREYS, "probit/jeffreys/log/1000", LAPLACE, "probit/laplace-10/log/1000"
@@ -137,27 +137,27 @@ def _tables(collection: Collection, made: Everything) -> tuple[Table, ...]:
     )  # fmt: skip
     ours = "F1, thresholds tuned for fewest training errors."
     tables = [
-        _study_table(collection, made),
-        _table1(collection, made),
-        _f1_table("Table 2: raw and log TF", ours, collection, made, raw),
-        _f1_table("Table 3: priors", ours, collection, made, (JEFFREYS, *laplaces)),
-        _table4(collection, made, (JEFFREYS, *laplaces)),
-        _f1_table("Table 5: 300 and 1,000 features", ours, collection, made, wide),
+        _study_table(collection, runs),
+        _table1(collection, runs),
+        _f1_table("Table 2: raw and log TF", ours, collection, runs, raw),
+        _f1_table("Table 3: priors", ours, collection, runs, (JEFFREYS, *laplaces)),
+        _table4(collection, runs, (JEFFREYS, *laplaces)),
+        _f1_table("Table 5: 300 and 1,000 features", ours, collection, runs, wide),
         _f1_table("Table 6: links, sparse and not", f"{ours} The paper had IDF with logit and not with probit; ours "
-                  "has logit with it and without.", collection, made, six),
-        _jeffreys(collection, made),
-        _equality(collection, made),
+                  "has logit with it and without.", collection, runs, six),
+        _jeffreys(collection, runs),
+        _equality(collection, runs),
     ]  # fmt: skip
     return tuple(table for table in tables if table.rows)
 
 
-def _table1(collection: Collection, made: Everything) -> Table:
+def _table1(collection: Collection, runs: Everything) -> Table:
     head = (*paper.OTHERS, "sparse Bayes, paper", "ours", "ours as printed")
     printed = [_printed(collection, row) for row in (*paper.OTHERS.values(), paper.F1[LAPLACE])]
     rows = []
     for k, topic in enumerate((*collection.categories, *AVERAGES)):
         theirs = (f"{column[topic]:.1f}" if column else "" for column in printed)
-        rows.append((topic, *theirs, *(f"{made.f1(n)[k]:.1f}" for n in (LAPLACE, f"{LAPLACE}/as-printed"))))
+        rows.append((topic, *theirs, *(f"{runs.f1(n)[k]:.1f}" for n in (LAPLACE, f"{LAPLACE}/as-printed"))))
     return Table(
         "Table 1: sparse Bayes and others",
         "F1. Probit, Laplace γ=10, log TF, 300 features; the others' are Zhang and Oles's, with 10,000.",
@@ -165,15 +165,15 @@ def _table1(collection: Collection, made: Everything) -> Table:
     )  # fmt: skip
 
 
-def _table4(collection: Collection, made: Everything, names: Sequence[str]) -> Table:
+def _table4(collection: Collection, runs: Everything, names: Sequence[str]) -> Table:
     rows = []
     for k, topic in enumerate(collection.categories):
         if collection.is_modapte:
             row = paper.TOPICS.index(topic)
             rows.append((topic, "paper", *(str(paper.KEPT[name][row]) for name in names)))
-        rows.append((topic, "ours", *(str(made.kept(name)[k]) for name in names)))
+        rows.append((topic, "ours", *(str(runs.kept(name)[k]) for name in names)))
         again = [f"{name}/as-printed" for name in names]
-        rows.append((topic, "as printed", *(str(made.kept(n)[k]) if n in made.results else "" for n in again)))
+        rows.append((topic, "as printed", *(str(runs.kept(n)[k]) if n in runs.results else "" for n in again)))
     return Table(
         "Table 4: parameters left of 301",
         "The intercept among them. Ours is the certified optimum with λ=√γ; as printed is the named setting above. The "
@@ -193,23 +193,23 @@ def _misfit(collection: Collection, counts: dict[float, tuple[int, ...]]) -> flo
     return float(np.sqrt(np.mean(np.square(logs))))
 
 
-def _best_cuts(collection: Collection, made: Everything) -> dict[tuple[str, float], tuple[float, float]]:
+def _best_cuts(collection: Collection, runs: Everything) -> dict[tuple[str, float], tuple[float, float]]:
     """(rule, stop) → (misfit, cut) at the cut that fits Table 4 best."""
     best: dict[tuple[str, float], tuple[float, float]] = {}
-    for (rule, stop, cut), counts in ({} if made.study is None else made.study.counts).items():
+    for (rule, stop, cut), counts in ({} if runs.study is None else runs.study.counts).items():
         tried = _misfit(collection, dict(counts)), cut
         best[rule, stop] = min(tried, best.get((rule, stop), tried))
     return best
 
 
-def _study_table(collection: Collection, made: Everything) -> Table:
+def _study_table(collection: Collection, runs: Everything) -> Table:
     rows = []
-    if made.study is not None and collection.is_modapte:
+    if runs.study is not None and collection.is_modapte:
         kept = [paper.TOPICS.index(topic) for topic in collection.categories]
         columns = [paper.KEPT[f"probit/laplace-{gamma:g}/log/300"] for gamma in paper.GAMMAS]
         rows.append(("paper", "", "", *(f"{np.mean([c[k] for k in kept]):.0f}" for c in columns), ""))
-        for (rule, stop), (misfit, cut) in sorted(_best_cuts(collection, made).items(), key=lambda item: item[1]):
-            counts = made.study.counts[rule, stop, cut]
+        for (rule, stop), (misfit, cut) in sorted(_best_cuts(collection, runs).items(), key=lambda item: item[1]):
+            counts = runs.study.counts[rule, stop, cut]
             means = (f"{np.mean(counts[gamma]):.0f}" for gamma in paper.GAMMAS)
             shown = ("exact optimum", "") if stop == 0.0 else (f"change ≤ {100 * stop:g} %", f"{cut:g}")
             rows.append((f"{rule}/|β|", *shown, *means, f"{misfit:.3f}"))
@@ -222,10 +222,10 @@ def _study_table(collection: Collection, made: Everything) -> Table:
     )  # fmt: skip
 
 
-def _jeffreys(collection: Collection, made: Everything) -> Table:
+def _jeffreys(collection: Collection, runs: Everything) -> Table:
     rows = tuple(
         (topic, str(one.kept), f"{one.proof:.0e}", f"{one.curvature:.2f}", str(one.rounds))
-        for topic, one in zip(collection.categories, made.results[JEFFREYS], strict=True)
+        for topic, one in zip(collection.categories, runs.results[JEFFREYS], strict=True)
     )
     return Table(
         "What was checked under Jeffreys' prior",
@@ -236,11 +236,11 @@ def _jeffreys(collection: Collection, made: Everything) -> Table:
     )  # fmt: skip
 
 
-def _equality(collection: Collection, made: Everything) -> Table:
+def _equality(collection: Collection, runs: Everything) -> Table:
     rows = tuple(
         (topic, one.prior, f"{one.objective:.6f}", f"{one.apart:.0e}", str(one.iterations), f"{one.seconds:.2f}",
          f"{one.default_seconds:.2f}")
-        for topic in collection.categories for one in made.equality[topic]
+        for topic in collection.categories for one in runs.equality[topic]
     )  # fmt: skip
     return Table(
         "EM against the default solver",
@@ -250,7 +250,7 @@ def _equality(collection: Collection, made: Everything) -> Table:
     )  # fmt: skip
 
 
-def _figure2(collection: Collection, made: Everything) -> tuple[str, bytes]:
+def _figure2(collection: Collection, runs: Everything) -> tuple[str, bytes]:
     topics = len(collection.categories)
     columns: dict[str, list[float]] = {}
     if collection.is_modapte:
@@ -259,8 +259,8 @@ def _figure2(collection: Collection, made: Everything) -> tuple[str, bytes]:
             columns[name.replace("logistic regression", "logistic\nregression")] = [
                 printed[topic] for topic in collection.categories
             ]
-    columns["sparse Bayes,\nours"] = list(made.f1(LAPLACE)[:topics])
-    columns["sparse Bayes,\nas printed"] = list(made.f1(f"{LAPLACE}/as-printed")[:topics])
+    columns["sparse Bayes,\nours"] = list(runs.f1(LAPLACE)[:topics])
+    columns["sparse Bayes,\nas printed"] = list(runs.f1(f"{LAPLACE}/as-printed")[:topics])
     figure, axes = new_figure(7.6, 4.6)
     axes.boxplot(
         list(columns.values()), patch_artist=True, widths=0.5, whis=(0, 100),
@@ -276,12 +276,12 @@ def _figure2(collection: Collection, made: Everything) -> tuple[str, bytes]:
     return caption, png(figure)
 
 
-def _rcv1(made: Everything) -> Table:
+def _rcv1(runs: Everything) -> Table:
     rows = [(name, "paper", *(f"{v:.1f}" for v in values)) for name, values in paper.RCV1_OTHERS.items()]
     for name, printed in paper.RCV1.items():
         rows.append((_short(name), "paper", *(f"{v:.1f}" for v in printed)))
-        rows.append((_short(name), "ours", *(f"{v:.1f}" for v in made.f1(name)[-2:])))
-        if (again := f"{name}/as-printed") in made.results:
-            rows.append((_short(name), "as printed", *(f"{v:.1f}" for v in made.f1(again)[-2:])))
+        rows.append((_short(name), "ours", *(f"{v:.1f}" for v in runs.f1(name)[-2:])))
+        if (again := f"{name}/as-printed") in runs.results:
+            rows.append((_short(name), "as printed", *(f"{v:.1f}" for v in runs.f1(again)[-2:])))
     return Table("Tables 7 and 8: RCV1-v2", "F1 over all topics with a positive training document; thresholds tuned "
                  "for fewest training errors.", ("method", "", "macro", "micro"), _once(rows), words=2)  # fmt: skip

@@ -142,10 +142,10 @@ def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = 
         # Stop words and punctuation removed, nothing else is said: no stemming, no cosine normalisation.
         tf = "raw" if weighting == "raw" else "log"
         words = text(stemmer="none", tf=tf, idf=weighting == "log-idf", cosine=False)
-        made = make_design(kept[0], training(text=words), progress)
-        assert made.weighting is not None
-        weighted[0][weighting] = made.matrix.tocsc()
-        weighted[1][weighting] = made.weighting.vectors(kept[1].documents).tocsc()
+        design = make_design(kept[0], training(text=words), progress)
+        assert design.weighting is not None
+        weighted[0][weighting] = design.matrix.tocsc()
+        weighted[1][weighting] = design.weighting.vectors(kept[1].documents).tocsc()
     return Collection(
         name=corpus.name,
         is_rcv1=is_rcv1,
@@ -208,9 +208,9 @@ class Everything:
 
     def f1(self, name: str) -> tuple[float, ...]:
         """Per category, then macro and micro average, times 100."""
-        made = self.tables(name)
-        total = Tables(*(np.array([part.sum()]) for part in (made.tp, made.fp, made.fn, made.tn)))
-        each = made.f1()
+        tables = self.tables(name)
+        total = Tables(*(np.array([part.sum()]) for part in (tables.tp, tables.fp, tables.fn, tables.tn)))
+        each = tables.f1()
         return tuple(100.0 * float(v) for v in (*each, each.mean(), total.f1()[0]))
 
     def kept(self, name: str) -> tuple[int, ...]:
@@ -285,17 +285,17 @@ def _of_category(collection: Collection, row: int) -> dict[str, Result]:
         if key not in selected:
             selected[key] = _Selected(collection, row, *key)
         data = selected[key]
-        found = data.fit(run)
-        beta = found.weights
+        fit = data.fit(run)
+        beta = fit.weights
         threshold = tune("error", data.train @ beta[:-1] + beta[-1], data.y)
         said = data.test @ beta[:-1] + beta[-1] > threshold
         tp = int(np.sum(truth & said))
-        proof = float("nan") if run.printed else found.relative_gap
+        proof = float("nan") if run.printed else fit.relative_gap
         if run.prior == "jeffreys":
-            proof = found.kkt * float(np.abs(beta).max(initial=0.0))
+            proof = fit.kkt * float(np.abs(beta).max(initial=0.0))
         results[run.name] = Result(
-            (tp, int(said.sum()) - tp, int(truth.sum()) - tp), int(np.count_nonzero(beta)), proof, found.curvature,
-            found.rounds, found.converged,
+            (tp, int(said.sum()) - tp, int(truth.sum()) - tp), int(np.count_nonzero(beta)), proof, fit.curvature,
+            fit.rounds, fit.converged,
         )  # fmt: skip
     return results
 
@@ -315,18 +315,18 @@ def _study_of(collection: Collection, row: int) -> dict[tuple[str, float, float]
 
 
 def _equality_of(collection: Collection, row: int) -> tuple[Equality, ...]:
-    data, made = _Selected(collection, row, "log", 300), []
+    data, equalities = _Selected(collection, row, "log", 300), []
     for prior, variance in ((Laplace(), 2.0), (Gaussian(), 1.0)):
         arrays = prior.compile(variance, data.d)
         options = {"variance": variance, "link": "probit"}
         began = time.perf_counter()
         best = newton.fit(data.problem, data.y, data.c, arrays, tol=1e-9, **options)  # type: ignore[arg-type]
         between = time.perf_counter()
-        found = probit_em.fit(data.problem, data.y, data.c, arrays, tol=1e-7, **options)  # type: ignore[arg-type]
+        em = probit_em.fit(data.problem, data.y, data.c, arrays, tol=1e-7, **options)  # type: ignore[arg-type]
         ended = time.perf_counter()
-        apart = found.objective / best.objective - 1.0
-        made.append(Equality(prior.name, best.objective, apart, found.rounds, ended - between, between - began))
-    return tuple(made)
+        apart = em.objective / best.objective - 1.0
+        equalities.append(Equality(prior.name, best.objective, apart, em.rounds, ended - between, between - began))
+    return tuple(equalities)
 
 
 def run_everything(collection: Collection, *, n_jobs: int | None = 1, progress: Progress | None = None) -> Everything:
@@ -336,12 +336,12 @@ def run_everything(collection: Collection, *, n_jobs: int | None = 1, progress: 
         step = None if progress is None else (lambda done: progress(stage, done, len(rows)))
         return run_all(partial(work, collection), rows, n_jobs=n_jobs, progress=step)
 
-    found = each("fitting categories", _of_category)
+    by_category = each("fitting categories", _of_category)
     study, equality = None, {}
     if not collection.is_rcv1:
         counts = each("EM as printed", _study_of)
         study = Study({key: {g: tuple(one[key][g] for one in counts) for g in GAMMAS} for key in counts[0]})
-        made = each("EM against Newton", _equality_of)
-        equality = dict(zip(collection.categories, made, strict=True))
-    results = {run.name: tuple(one[run.name] for one in found) for run in collection.runs}
+        compared = each("EM against Newton", _equality_of)
+        equality = dict(zip(collection.categories, compared, strict=True))
+    results = {run.name: tuple(one[run.name] for one in by_category) for run in collection.runs}
     return Everything(results, study, equality, collection.documents[1])

@@ -46,8 +46,8 @@ def _reuters(path: Path) -> dict[str, str]:
     """From the notes among the SGML files, in a folder or an archive of it; the subject codes end at a rule."""
     text = ""
     if path.is_dir():
-        found = sorted(path.rglob(f"{NOTES}*"))
-        text = found[0].read_text(encoding="latin-1") if found else ""
+        notes = sorted(path.rglob(f"{NOTES}*"))
+        text = notes[0].read_text(encoding="latin-1") if notes else ""
     elif tarfile.is_tarfile(path):
         with tarfile.open(path) as archive:
             for member in archive:

@@ -27,7 +27,7 @@ MANY = 500  # categories from which on it is worth a warning
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """train (n, d), test (m, d); told are the labels of the training part, truth (m, categories) of the test part.
+    """train (n, d), test (m, d); targets are the labels of the training part, truth (m, categories) of the test part.
 
     left_out  categories without a positive document in one of the parts, or not asked for
     """
@@ -37,7 +37,7 @@ class Collection:
     feature_names: tuple[str, ...]
     train: sp.csr_matrix
     test: sp.csr_matrix
-    told: Targets
+    targets: Targets
     truth: np.ndarray
     weights: np.ndarray
     left_out: int
@@ -45,12 +45,12 @@ class Collection:
 
     @property
     def categories(self) -> tuple[Hashable, ...]:
-        return self.told.classes
+        return self.targets.classes
 
     @property
     def positives(self) -> np.ndarray:
         """Positive training documents per category."""
-        return np.diff(self.told.member.indptr)
+        return np.diff(self.targets.member.indptr)
 
     @cached_property
     def train_columns(self) -> sp.csc_matrix:
@@ -79,20 +79,20 @@ def collect(
         chosen = chosen[::QUICK]
     if len(chosen) > MANY:
         log.warning("%d categories, each fitted in many ways: name those you want with --categories", len(chosen))
-    made = make_design(train, training(), progress)
-    if made.weighting is None:
+    design = make_design(train, training(), progress)
+    if design.weighting is None:
         vectors = check_matrix(test.documents)
     else:
         if progress is not None:
             progress("reading words of test documents", 0, len(test))
-        vectors = made.weighting.vectors(test.documents)
+        vectors = design.weighting.vectors(test.documents)
     return Collection(
         name=corpus.name,
         paper=paper,
-        feature_names=tuple(made.feature_names),
-        train=made.matrix,
+        feature_names=tuple(design.feature_names),
+        train=design.matrix,
         test=vectors,
-        told=_targets(train, chosen),
+        targets=_targets(train, chosen),
         truth=_targets(test, chosen).member.toarray() > 0,
         weights=check_weights(train.weights, len(train)),
         left_out=left_out,

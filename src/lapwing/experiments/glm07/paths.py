@@ -38,7 +38,7 @@ def paths(collection: Collection, lasso: RunResult) -> Paths:
     names = [str(label) for label in collection.categories]
     by_size = np.argsort(collection.positives, kind="stable")
     row = names.index(FAVOURITE) if FAVOURITE in names else int(by_size[len(names) // 2])
-    y = collection.told.signs(row)
+    y = collection.targets.signs(row)
     norms = np.sqrt(np.asarray(collection.train.multiply(collection.train).sum(axis=0)).ravel())
     importance = np.abs(lasso.results[row].weights[:-1]) * norms
     scores = chi_square(collection.train_columns, y, sample_weight=collection.weights)
@@ -55,11 +55,11 @@ def paths(collection: Collection, lasso: RunResult) -> Paths:
 
 def _path(problem: Problem, y: np.ndarray, weights: np.ndarray, prior: str) -> np.ndarray:
     d = len(problem.group)
-    found, beta = [], np.zeros(d + 1)
+    path, beta = [], np.zeros(d + 1)
     for variance in VARIANCES:
         compiled = as_prior(prior).compile(float(variance), d)
         beta = newton.fit(
             problem, y, weights, compiled, variance=float(variance), tol=TOL, max_iter=2000, start=beta
         ).weights
-        found.append(beta[:-1])
-    return np.array(found)
+        path.append(beta[:-1])
+    return np.array(path)

@@ -116,9 +116,9 @@ class _Fitter:
             beta, strength, rounds = svm.fit(self.train, y, self.weights, draw)
             gap, converged = float("nan"), rounds < svm.MAX_ITER
         else:
-            found = self._map(run, y, seed)
+            fit = self._map(run, y, seed)
             beta, strength, rounds, gap, converged = (
-                found.weights, found.variance, found.rounds, found.relative_gap, found.converged,
+                fit.weights, fit.variance, fit.rounds, fit.relative_gap, fit.converged,
             )  # fmt: skip
         # section 5.5: fewest errors on the training documents, whatever is measured afterwards
         threshold = tune("error", self.train @ beta[:-1] + beta[-1], y, sample_weight=self.weights)
@@ -164,7 +164,7 @@ def run_everything(
     everything: dict[str, RunResult] = {}
 
     def one(run: Run, row: int) -> Result:
-        return whole.fit(run, collection.told.signs(row), collection.truth[:, row], seeds[row])
+        return whole.fit(run, collection.targets.signs(row), collection.truth[:, row], seeds[row])
 
     whole.as_given  # noqa: B018  made once, before threads ask for it
     for run in (*FULL, *PAPERS_SOLVER):
@@ -173,17 +173,17 @@ def run_everything(
     collection.train_columns, collection.test_columns  # noqa: B018  made once, before threads ask for them
     for measure in MEASURES:
         work = partial(_selected, collection, measure, seeds)
-        found, seconds = _timed(work, rows, f"features by {measure}", n_jobs, progress)
-        for run in found[0]:
-            of_run = tuple(each[run] for each in found)
-            everything[run.name] = RunResult(run, of_run, collection.test.shape[0], seconds / len(found[0]))
+        by_category, seconds = _timed(work, rows, f"features by {measure}", n_jobs, progress)
+        for run in by_category[0]:
+            of_run = tuple(each[run] for each in by_category)
+            everything[run.name] = RunResult(run, of_run, collection.test.shape[0], seconds / len(by_category[0]))
     _report_unconverged(everything.values(), collection)
     return everything
 
 
 def _selected(collection: Collection, measure: str, seeds: list[np.random.SeedSequence], row: int) -> dict[Run, Result]:
     """All methods on the features that one measure selects for a category (section 6.3)."""
-    y = collection.told.signs(row)
+    y = collection.targets.signs(row)
     scores = SCORES[measure](collection.train_columns, y, sample_weight=collection.weights)
     results = {}
     for size in SIZES:
@@ -203,8 +203,8 @@ def _timed(
 ) -> tuple[list, float]:
     began = time.perf_counter()
     step = None if progress is None else (lambda done: progress(stage, done, len(rows)))
-    found = run_all(work, rows, n_jobs=n_jobs, progress=step)
-    return found, time.perf_counter() - began
+    results = run_all(work, rows, n_jobs=n_jobs, progress=step)
+    return results, time.perf_counter() - began
 
 
 def _report_unconverged(runs: Iterable[RunResult], collection: Collection) -> None:

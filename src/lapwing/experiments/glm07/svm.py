@@ -31,9 +31,9 @@ def fit(X: sp.csr_matrix, y: np.ndarray, sample_weight: np.ndarray, seed: int) -
     X, y, sample_weight = _empty_as_one(X, y, sample_weight)
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the caller sees it from the iterations
-        made = LinearSVC(loss="hinge", C=C, tol=TOL, max_iter=MAX_ITER, random_state=seed)
-        made.fit(X, y, sample_weight=sample_weight)
-    return np.append(made.coef_.ravel(), made.intercept_), C, int(made.n_iter_)
+        machine = LinearSVC(loss="hinge", C=C, tol=TOL, max_iter=MAX_ITER, random_state=seed)
+        machine.fit(X, y, sample_weight=sample_weight)
+    return np.append(machine.coef_.ravel(), machine.intercept_), C, int(machine.n_iter_)
 
 
 def _empty_as_one(X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:

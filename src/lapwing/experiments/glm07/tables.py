@@ -45,9 +45,9 @@ def errors_table(runs: Runs, paper: Paper | None) -> Table:
             rows.append((name, "paper", str(printed.won), str(printed.lost), str(printed.tied),
                          p_value(printed.p_value)))  # fmt: skip
         for threshold in THRESHOLDS:
-            found = compare(*(runs[compared_run(method)].errors(threshold) for method in (left, right)))
-            rows.append((name, f"ours, {threshold}", str(found.won), str(found.lost), str(found.tied),
-                         p_value(found.p_value)))  # fmt: skip
+            test = compare(*(runs[compared_run(method)].errors(threshold) for method in (left, right)))
+            rows.append((name, f"ours, {threshold}", str(test.won), str(test.lost), str(test.tied),
+                         p_value(test.p_value)))  # fmt: skip
     return Table(
         f"{'Table ' + str(paper.errors_table) if paper else 'Errors'}: categories with fewer, more and equally "
         "many test errors",

@@ -97,14 +97,14 @@ def _table(results: Results, plan: Plan, tokens: str) -> Table:
 
 def _strongest(model: LinearModel) -> list[tuple[str, list[tuple[str, float]]]]:
     """Per class the n-grams that speak for it most; of two classes the first has the negative weights."""
-    found = []
+    by_class = []
     for row, label in enumerate(model.categories):
         features = model.top_features(row)
         if len(model.classes) == 2:
             other = [(name, weight) for name, weight in features if weight < 0.0]
-            found.append((str(model.classes[0]), other[:STRONGEST]))
-        found.append((str(label), [(name, weight) for name, weight in features if weight > 0.0][:STRONGEST]))
-    return found
+            by_class.append((str(model.classes[0]), other[:STRONGEST]))
+        by_class.append((str(label), [(name, weight) for name, weight in features if weight > 0.0][:STRONGEST]))
+    return by_class
 
 
 def _ngram_tables(results: Results) -> list[Table]:
@@ -112,8 +112,8 @@ def _ngram_tables(results: Results) -> list[Table]:
     for (method, tokens), model in results.models.items():
         blank = "␣" if tokens == "char" else " "
         rows = tuple(
-            (label, ",  ".join(f"{name.replace(' ', blank)} {weight:+.2f}" for name, weight in found))
-            for label, found in _strongest(model)
+            (label, ",  ".join(f"{name.replace(' ', blank)} {weight:+.2f}" for name, weight in strongest))
+            for label, strongest in _strongest(model)
         )
         title = f"Strongest n-grams of {KINDS[tokens]}: {NAMES[method]}"
         tables.append(Table(title, "Any length; the model of the first split.", ("class", "n-grams"), rows, words=2))

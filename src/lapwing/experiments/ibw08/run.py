@@ -157,16 +157,16 @@ def _explicit(
     seed: int,
 ) -> None:
     train_texts, test_texts = ([str(corpus.documents[i]) for i in rows] for rows in split)
-    made = write_out(train_texts, test_texts, ngram_text(tokens=tokens), length)
+    matrices = write_out(train_texts, test_texts, ngram_text(tokens=tokens), length)
     fitted = slice(1, 2) if truth.shape[1] == 2 else slice(None)
     Y = np.where(truth[split[0]][:, fitted], 1.0, -1.0)
     for method in ("l1", "svm"):
         began = time.perf_counter()
         fit = l1_weights if method == "l1" else svm_weights
-        weights = [fit(made.train, y, variance, seed) for y in Y.T]
-        seconds = made.seconds + time.perf_counter() - began
-        scores = np.column_stack([made.test @ beta[:-1] + beta[-1] for beta in weights])
-        _add(cells, (method, tokens, length), scores, truth[split[1]], seconds, made.train.shape[1], float("nan"))
+        weights = [fit(matrices.train, y, variance, seed) for y in Y.T]
+        seconds = matrices.seconds + time.perf_counter() - began
+        scores = np.column_stack([matrices.test @ beta[:-1] + beta[-1] for beta in weights])
+        _add(cells, (method, tokens, length), scores, truth[split[1]], seconds, matrices.train.shape[1], float("nan"))
 
 
 def _add(

@@ -45,7 +45,7 @@ def reproduce(
 ) -> Reproduction:  # fmt: skip
     """Draw and fit everything, and make the tables, the text and the pictures."""
     check_matplotlib()
-    made = run_everything(
+    every = run_everything(
         draws=draws or (QUICK_DRAWS if quick else DRAWS), seed=seed,
         covariates=QUICK_COVARIATES if quick else paper.COVARIATES, n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
@@ -53,12 +53,12 @@ def reproduce(
     return Reproduction(
         experiment="lpr17",
         title="LPR17: a simulation study",
-        about=f"{len(made)} data sets; every figure of ours is a mean over {_per_cell(made)} draws, with its standard "
-        "error.",
-        tables=_tables(made, low),
+        about=f"{len(every)} data sets; every figure of ours is a mean over {_per_cell(every)} draws, with its "
+        "standard error.",
+        tables=_tables(every, low),
         notes=NOTES,
-        pictures=_pictures(made),
-        record=_record(made, low, seed),
+        pictures=_pictures(every),
+        record=_record(every, low, seed),
     )
 
 
@@ -91,8 +91,8 @@ def _cells(draws: Sequence[Draw]) -> list[tuple[int, int]]:
 
 
 def _of(draws: Sequence[Draw], cell: tuple[int, int], name: str, measure: str) -> np.ndarray:
-    found = [one.fits for one in draws if (one.observations, one.covariates) == cell]
-    return np.array([getattr(fits[name], measure) for fits in found if name in fits], dtype=np.float64)
+    fits_of = [one.fits for one in draws if (one.observations, one.covariates) == cell]
+    return np.array([getattr(fits[name], measure) for fits in fits_of if name in fits], dtype=np.float64)
 
 
 def _fitted(draws: Sequence[Draw], cell: tuple[int, int]) -> list[str]:

@@ -99,16 +99,16 @@ def maximum_likelihood(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int, b
     return np.append(beta, np.full(d + 1 - len(beta), np.nan)), step, converged
 
 
-def signs_f1(found: np.ndarray, truth: np.ndarray) -> float:
+def signs_f1(estimate: np.ndarray, truth: np.ndarray) -> float:
     """F1 of the non-zero signs: a true positive is a coefficient with the right one."""
-    right = int(np.sum((found != 0.0) & (np.sign(found) == np.sign(truth))))
-    return 2.0 * right / max(int(np.count_nonzero(found) + np.count_nonzero(truth)), 1)
+    right = int(np.sum((estimate != 0.0) & (np.sign(estimate) == np.sign(truth))))
+    return 2.0 * right / max(int(np.count_nonzero(estimate) + np.count_nonzero(truth)), 1)
 
 
 def _clg(problem: Problem, y: np.ndarray, method: str, variance: float) -> tuple[np.ndarray, int, bool]:
     prior = PRIORS[method].compile(variance, len(problem.group))
-    found = clg.fit(problem, y, np.ones(len(y)), prior, variance=variance, max_iter=CYCLES)
-    return found.weights, found.rounds, found.converged
+    fit = clg.fit(problem, y, np.ones(len(y)), prior, variance=variance, max_iter=CYCLES)
+    return fit.weights, fit.rounds, fit.converged
 
 
 def _cross_validated(problem: Problem, y: np.ndarray, method: str, number: int) -> FitResult:
@@ -122,12 +122,12 @@ def _cross_validated(problem: Problem, y: np.ndarray, method: str, number: int) 
 
 def _best(problem: Problem, y: np.ndarray, method: str, truth: np.ndarray) -> FitResult:
     """Of the fits under all `VARIANCES` that with the least error."""
-    found: list[FitResult] = []
+    fits: list[FitResult] = []
     for variance in VARIANCES:
         prior = PRIORS[method].compile(variance, len(problem.group))
-        start = found[-1].weights if found else None
-        found.append(newton.fit(problem, y, np.ones(len(y)), prior, variance=variance, start=start))
-    return min(found, key=lambda one: float(np.sum((one.weights[:-1] - truth) ** 2)))
+        start = fits[-1].weights if fits else None
+        fits.append(newton.fit(problem, y, np.ones(len(y)), prior, variance=variance, start=start))
+    return min(fits, key=lambda one: float(np.sum((one.weights[:-1] - truth) ** 2)))
 
 
 def draw(cell: tuple[int, int], number: int, seed: int) -> Draw:
@@ -200,9 +200,9 @@ def run_everything(
     cells = [(n, d) for n in OBSERVATIONS for d in covariates]
     items = [(cell, number) for cell in cells for number in range(draws)]
     draw((20, 5), 0, seed)  # compiles: no run time is to have that in it
-    step = None if progress is None else partial(_told, progress, len(items))
+    step = None if progress is None else partial(_tell, progress, len(items))
     return run_all(lambda item: draw(*item, seed), items, n_jobs=n_jobs, progress=step)
 
 
-def _told(progress: Progress, total: int, done: int) -> None:
+def _tell(progress: Progress, total: int, done: int) -> None:
     progress("simulating", done, total)

@@ -55,15 +55,15 @@ def read_bmr_model(path: str | os.PathLike[str]) -> BmrModel:
     if len(classes) < 2 or set(rows) - set(classes):
         raise ModelFileError(f"{path}: expected two or more classes and coefficients of those only")
     numbers = _numbers(path, said.get("modelType", []), float)
-    found = [rows.get(label, {}) for label in classes]
+    coefficients = [rows.get(label, {}) for label in classes]
     named = _numbers(path, said.get("featRestrict") or said.get("topicFeats", []), int)
-    features = {int(i) for i in named}.union(*found) - {0}
+    features = {int(i) for i in named}.union(*coefficients) - {0}
     _check_header(path, said.get("tfMethod"), said.get("idfMethod"))
     return BmrModel(
         classes,
         tuple(sorted(features)),
-        tuple({i: b for i, b in row.items() if i != 0} for row in found),
-        tuple(row.get(0, 0.0) for row in found),
+        tuple({i: b for i, b in row.items() if i != 0} for row in coefficients),
+        tuple(row.get(0, 0.0) for row in coefficients),
         name=" ".join(said.get("modelname", [])),
         cosine=said.get("cosineNormalize", ["0"]) == ["1"],
         standardized=len(numbers) > 3 and numbers[3] != 0,
