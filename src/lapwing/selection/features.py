@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import ndtri
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.selection._labels import positives, weights
+from lapwing.stats.links import as_link
 
 RATE_FLOOR = 0.0005
 
@@ -39,7 +39,7 @@ def bns(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:
     """|Φ⁻¹(a/(a+b)) − Φ⁻¹(c/(c+d))|, both rates first clipped to [0.0005, 0.9995] (GLM07 Eq. 31, as corrected)."""
     a, b, c, d = _Entries.of(X, y, sample_weight).presence()
     rates = (np.clip(_ratio(hit, hit + miss), RATE_FLOOR, 1 - RATE_FLOOR) for hit, miss in ((a, b), (c, d)))
-    found, false = (ndtri(rate) for rate in rates)
+    found, false = map(as_link("probit").quantile, rates)
     return np.where((a + b > 0) & (c + d > 0), np.abs(found - false), 0.0)
 
 

@@ -28,7 +28,6 @@ definite (at a saddle) its negative curvature shows the way down, and EM resumes
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
@@ -107,6 +106,8 @@ def fit(
 
 def _solve(A: np.ndarray, right: np.ndarray) -> np.ndarray:
     """A⁻¹ right by Cholesky; LinAlgError where A is not positive definite. A is overwritten."""
+    import scipy.linalg  # here and below: the command starts without it
+
     factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
 
@@ -418,6 +419,8 @@ class _EM:
 
     def curvature(self) -> tuple[float, np.ndarray]:
         """Smallest eigenvalue of the Hessian over the coefficients alive, in units of each, and its vector."""
+        import scipy.linalg
+
         alive = np.flatnonzero(self.alive)
         if not len(alive):
             return float("inf"), np.zeros(0)

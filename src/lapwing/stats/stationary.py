@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
@@ -43,6 +42,8 @@ def certify_stationary(
     link: str = "logit",
 ) -> Stationarity:
     """Recompute in plain NumPy what EM under Jeffreys' prior on all coefficients came to."""
+    import scipy.linalg  # here: the command starts without it
+
     form = as_link(link)
     n, size = X.shape[0], X.shape[1] + 1
     weights = np.asarray(weights, dtype=np.float64)
