@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels import quadratic, wide
-from lapwing.kernels._jit import kernel, part
+from lapwing.kernels._jit import inlined, kernel, part
 from lapwing.kernels.loss import (
     assign,
     bend,
@@ -49,7 +49,7 @@ ROUNDING = 1e-13  # a sum over documents is not known better
 ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic model far from the solution is left
 
 
-@part
+@inlined
 def _strength(prior, beta, gradient):
     """How many times the prior is taken as strong at first: 1 from a start near the solution."""
     strength = 1.0
@@ -61,7 +61,7 @@ def _strength(prior, beta, gradient):
     return max(1.0, COLD * strength)
 
 
-@part
+@inlined
 def _is_flat(prior):
     """Whether some coordinate has neither penalty nor bound on some side: then no dual point is feasible."""
     flat = False
@@ -71,7 +71,7 @@ def _is_flat(prior):
     return flat
 
 
-@part
+@inlined
 def _most(kept, t, fell, objective):
     """How many features are added at most; t is the share of the last step that was taken."""
     if t < 0.5:  # after a poor step the gradient says little of who belongs
@@ -152,7 +152,7 @@ def _room(H, m, most):
     return np.empty((size, size))
 
 
-@part
+@inlined
 def _promise(G, old, b, prior):
     """First-order change of the objective along a step, negative."""
     total = 0.0
@@ -206,7 +206,7 @@ def _search(margin, shift, documents, old, b, prior, objective, promise, there, 
     return 0.0, loss, penalty
 
 
-@part
+@inlined
 def _precision(m, t, fall, tol, floor):
     """How well the next quadratic model is solved: its violations, relative to the penalty's slope."""
     if (t < 1.0 and fall > tol) or fall > (0.02 if m > MANY else 0.05):
@@ -214,7 +214,7 @@ def _precision(m, t, fall, tol, floor):
     return max(floor * tol, 0.1 * fall if m > MANY else 0.0)
 
 
-@part
+@inlined
 def _settled(strength, m, t, fell, objective, tol):
     """Whether it is time to look at all features again, or else for another round on the working set."""
     if m > MANY and (fell <= FAR * objective or strength > 1.0):
@@ -229,7 +229,7 @@ def _pulls(documents, theta, pull):
         pull[i] = documents.weight[i] * documents.y[i] * theta[i]
 
 
-@part
+@inlined
 def _price_first(X, documents, theta, pull, sums, gradient):
     """The loss's gradient and the sums Σ_i c_i x_i of all columns, as far as they are not known: NaN."""
     d = gradient.size - 1
@@ -242,7 +242,7 @@ def _price_first(X, documents, theta, pull, sums, gradient):
         loss_gradient_from(X, pull, documents.weight, sums, gradient)
 
 
-@part
+@inlined
 def _dual(documents, prior, gradient, theta, best, best_theta):
     """The largest dual objective so far: `best`, or that at θ, scaled until it is feasible; then `best_theta` is it."""
     z = np.empty(gradient.size)
