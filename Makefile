@@ -16,7 +16,8 @@ help: ## List the targets
 demo: $(STAMP) ## Train, prove and show a classifier on the built-in corpus
 	$(BIN)/lapwing demo
 
-test: $(STAMP) ## Run all tests
+test: $(STAMP) ## Run all tests; those of kernels and every solver with the JIT switched off, too
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels tests/solvers/test_every_solver.py
 	$(BIN)/python -m pytest
 
 check: $(STAMP) ## Lint, formatting, types, and the order of the rooms

@@ -19,7 +19,7 @@ from estimators import data
 from lapwing import MAPClassifier, priors
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 
-pytestmark = pytest.mark.usefixtures("size")
+every_size = pytest.mark.usefixtures("size")
 PRIORS: list[Any] = ["laplace", "gaussian", "elasticnet", priors.ElasticNet(0.3)]
 
 
@@ -114,6 +114,7 @@ def test_indicator_matrices(form: Any) -> None:
     np.testing.assert_array_equal(fitted.predict_proba(X), fitted.category_proba(X))
 
 
+@every_size
 def test_each_column_is_its_own_two_class_problem() -> None:
     X, Y = data.indicator()
     together = MAPClassifier(variance=5.0).fit(X, Y)
@@ -151,6 +152,7 @@ def test_a_single_column_of_a_sparse_indicator_is_a_category() -> None:
 # Weights
 
 
+@every_size
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_weight_two_is_the_row_twice(prior: Any) -> None:
     X, y = data.matrix()
@@ -213,6 +215,7 @@ def test_sample_weights_that_cannot_be(weights: list[float]) -> None:
 # Inputs
 
 
+@every_size
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.csr_array, np.asfortranarray])
 def test_every_kind_of_matrix_gives_the_same_answer(form: Any) -> None:
     X, y = data.matrix()
@@ -295,6 +298,7 @@ def test_a_prior_object_survives_clone() -> None:
     assert different.coef_.nnz < copy.coef_.nnz
 
 
+@every_size
 @pytest.mark.parametrize(("ratio", "name"), [(0.0, "gaussian"), (1.0, "laplace")])
 def test_the_ends_of_the_elastic_net(ratio: float, name: str) -> None:
     X, y = data.matrix()
@@ -315,6 +319,7 @@ def test_one_variance_per_category() -> None:
         MAPClassifier(variance=[1.0, 2.0]).fit(X, y)
 
 
+@every_size
 @pytest.mark.parametrize("prior", ["laplace", "gaussian"])
 @hypothesis.settings(max_examples=15, deadline=None)
 @hypothesis.given(seed=st.integers(0, 10**6), log_variance=st.floats(-3, 4))
@@ -348,6 +353,7 @@ def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
         MAPClassifier(**settings).fit(X, y)
 
 
+@every_size
 def test_a_fit_cut_short_warns_with_gap_tolerance_and_rounds() -> None:
     X, y = data.matrix()
     with pytest.warns(ConvergenceWarning, match=r"tol=1e-09.* relative gap of \S+ after 1 rounds.*max_iter"):
@@ -372,6 +378,7 @@ def test_grid_search_and_cross_validation() -> None:
 # Certificates
 
 
+@every_size
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_every_category_is_certified(prior: Any, tol: float) -> None:
@@ -393,6 +400,7 @@ def test_every_category_is_certified(prior: Any, tol: float) -> None:
         assert fitted.objective_[k] - optimum <= proof.gap + 1e-9
 
 
+@every_size
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_the_certificate_knows_weights(prior: Any) -> None:
     X, y = data.matrix(classes=2)
@@ -406,6 +414,7 @@ def test_the_certificate_knows_weights(prior: Any) -> None:
     assert proof.relative_gap < 1e-3
 
 
+@every_size
 def test_an_intercept_of_infinite_variance_has_a_bound_instead_of_a_gap() -> None:
     X, y = data.matrix(classes=2)
     fitted = MAPClassifier(intercept_variance=np.inf, variance=1.0, tol=1e-7).fit(X, y)
@@ -415,6 +424,7 @@ def test_an_intercept_of_infinite_variance_has_a_bound_instead_of_a_gap() -> Non
     assert fitted.category_proba(X).mean() == pytest.approx(y.mean(), abs=1e-5)
 
 
+@every_size
 def test_a_strong_prior_leaves_nothing_and_a_weak_one_separates() -> None:
     X, y = data.matrix(classes=2)
     nothing = MAPClassifier(variance=1e-6).fit(X, y)
@@ -426,6 +436,7 @@ def test_a_strong_prior_leaves_nothing_and_a_weak_one_separates() -> None:
     assert weak.score(X, y) > nothing.score(X, y)
 
 
+@every_size
 def test_permuting_rows_and_columns_permutes_the_answer() -> None:
     X, y = data.matrix()
     draw = np.random.default_rng(5)

@@ -19,7 +19,7 @@ from lapwing.stats.links import LINKS, as_link
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import PRIORS, Prior
 
-pytestmark = pytest.mark.usefixtures("size")
+every_size = pytest.mark.usefixtures("size")
 FAR = np.concatenate([-np.logspace(8, -3, 400), [0.0], np.logspace(-3, 8, 400)])
 both_links = pytest.mark.parametrize("link", LINKS)
 
@@ -106,6 +106,7 @@ def test_probabilities_and_quantiles() -> None:
         as_link("cauchit")
 
 
+@every_size
 @pytest.mark.parametrize("prior", [kind() for kind in PRIORS.values() if kind.convex], ids=lambda p: p.name)
 @pytest.mark.parametrize("variance", [0.01, 1.0, 1e4])
 def test_probit_optimum_by_its_conditions_in_plain_numpy(prior: Prior, variance: float) -> None:
@@ -128,6 +129,7 @@ def test_probit_optimum_by_its_conditions_in_plain_numpy(prior: Prior, variance:
             assert abs(slope) <= arrays.l1[j] + 1e-6
 
 
+@every_size
 def test_huge_scores_are_certified() -> None:
     """Documents a hundred million away from the boundary, on both sides of it."""
     X, y = np.array([[1e8], [-1e8], [1e8], [1.0]]), np.array([1.0, -1.0, -1.0, 1.0])
