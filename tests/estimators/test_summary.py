@@ -98,3 +98,8 @@ def test_two_exclusive_classes_and_class_weights() -> None:
     told = lapwing.summary(model, None, TEXTS, [(label,) for label in labels], top=5)
     assert told.category is True
     assert all(word.interval is not None for word in told.words)
+
+
+def test_an_estimator_is_asked_with_what_it_was_fitted_to(ridge: lapwing.TextClassifier) -> None:
+    assert ridge.summary("grain", TEXTS, SETS, top=4) == lapwing.summary(ridge, "grain", TEXTS, LABELS, top=4)
+    assert ridge.summary("grain", top=4).words[0].interval is None

@@ -24,6 +24,7 @@ from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import NgramSettings, TrainSettings, train_with_curves
 from lapwing.training.category import CategoryFit
+from lapwing.training.summary import Summary, summary
 
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
 
@@ -122,6 +123,15 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         """The labels of each document that are right at the rate `precision`, with that confidence."""
         check_is_fitted(self)
         return self.model_.predict_sure(self._inputs(X), precision, confidence)
+
+    def summary(self, category: Hashable | None = None, X: Any = None, y: Any = None, **options: Any) -> Summary:
+        """The words of a category; with the X and y of fit(), how sure each is: see `lapwing.summary`."""
+        check_is_fitted(self)
+        if X is None:
+            return summary(self.model_, category, **options)
+        X = self._inputs(X)
+        labels, _, _ = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
+        return summary(self.model_, category, X, labels, **options)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""
