@@ -22,16 +22,6 @@ def slot(first, second, size):
 
 
 @part
-def with_room(array, used, more):
-    """The array, or a larger one with the same beginning, with room for `more` after `used`."""
-    if used + more <= array.size:
-        return array
-    larger = np.empty(2 * (used + more), array.dtype)
-    larger[:used] = array[:used]
-    return larger
-
-
-@part
 def table_with_room(table, n_terms, more):
     """The table, or a larger one with the same entries, at most half full with `more` terms than it has."""
     slots = table.shape[0]

@@ -22,7 +22,8 @@ def _sort(given, n, begin, out):
     while (high - low) >> shift >= 2 * n:
         shift += 1
     buckets = ((high - low) >> shift) + 1
-    begin[: buckets + 1] = 0
+    for bucket in range(buckets + 1):
+        begin[bucket] = 0
     for k in range(n):
         begin[((given[k] - low) >> shift) + 1] += 1
     most = 0

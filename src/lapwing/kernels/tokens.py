@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel, part
-from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room, with_room
+from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room
 
 WORD, CHAR, READY = 0, 1, 2
 _INSIDE, _OTHER = 256, 512  # of a byte: part of a token, as its low byte is; or its code point must be looked at
@@ -116,7 +116,9 @@ def _encoded(code, chars, top):
 @part
 def _bytes(fold, mode, last_word_class):
     """What each byte is: _INSIDE | its own in a token, 0 where it ends one, _OTHER to look at the code point."""
-    byte = np.full(256, _OTHER, np.uint16)
+    byte = np.empty(256, np.uint16)
+    for code in range(256):
+        byte[code] = _OTHER
     for code in range(0 if mode == CHAR else 128):
         token_class, lower = fold[code] >> _SHIFT, fold[code] & _LOW
         if mode == READY:
@@ -237,12 +239,14 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
     table     see _table.py; term t is spelling[term_ptr[t]:term_ptr[t+1]], in order of first appearance
     used      entries of `terms` and `counts` from earlier calls
 
-    Returns (n_terms, spelling, term_ptr, table, ends, terms, counts), those with more room where they needed it:
-    document i has terms[ends[i]:ends[i+1]], each with its count; where not `counting`, all its tokens in order.
+    There is room for 1.5 times the bytes in `spelling`, and for as many numbers as bytes in the other arrays.
+
+    Returns (n_terms, table, ends), the table with more room where it needed it: document i has
+    terms[ends[i]:ends[i+1]], each with its count; where not `counting`, all its tokens in order.
     """
     last_word_class = _DIGIT if digits else _LETTER
     byte = _bytes(fold, mode, last_word_class)
-    chars = np.empty(2 * data.size + 8, np.uint8)  # a lower case can be longer: three bytes for two
+    chars = np.empty(data.size * 3 // 2 + 8, np.uint8)  # a lower case can be longer: three bytes for two
     firsts, seconds = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
     past = np.empty(_CHUNK, np.int64)
     ends = np.empty(starts.size, np.int64)
@@ -255,11 +259,6 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
             )
             if waiting == 0:
                 break
-            spelling = with_room(spelling, term_ptr[n_terms], past[waiting - 1])
-            term_ptr = with_room(term_ptr, n_terms + 1, waiting)
-            terms = with_room(terms, used, waiting)
-            if counting:
-                counts = with_room(counts, used, waiting)
             table = table_with_room(table, n_terms, waiting)
             n_terms, used = _look_up(
                 waiting,
@@ -278,18 +277,16 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
                 counts,
             )
         ends[doc + 1] = used
-    return n_terms, spelling, term_ptr, table, ends, terms, counts
+    return n_terms, table, ends
 
 
 @kernel
 def number(chars, ends, n_terms, spelling, term_ptr, table):
     """The terms of tokens that are spelled out, token t in chars[ends[t]:ends[t+1]], adding to a table as `read` does.
 
-    Returns (n_terms, spelling, term_ptr, table, numbers).
+    There is room for all of them. Returns (n_terms, table, numbers).
     """
     n = ends.size - 1
-    spelling = with_room(spelling, term_ptr[n_terms], ends[n] - ends[0])
-    term_ptr = with_room(term_ptr, n_terms + 1, n)
     table = table_with_room(table, n_terms, n)
     numbers = np.empty(n, np.int32)
     for t in range(n):
@@ -297,7 +294,7 @@ def number(chars, ends, n_terms, spelling, term_ptr, table):
         at = slot(first, second, table.shape[0])
         at, n_terms = _entry(at, first, second, chars, ends[t], ends[t + 1], n_terms, spelling, term_ptr, table)
         numbers[t] = np.int64(table[at, TERM]) - 1
-    return n_terms, spelling, term_ptr, table, numbers
+    return n_terms, table, numbers
 
 
 @kernel

@@ -113,4 +113,4 @@ def _names(
         items[:, k] = (word >> np.uint64(64 - bits * (place + 1))) & mask
     encoded = [term.encode() for term in terms]
     ends = np.cumsum([0, *map(len, encoded)])
-    return spell_out(items, settings.joint, np.frombuffer(b"".join(encoded), np.uint8), ends)
+    return spell_out(items, settings.joint, np.frombuffer(bytearray().join(encoded), np.uint8), ends)

@@ -21,7 +21,7 @@ from lapwing.text.table import token_table
 from lapwing.text.tokens import strip_html, tokenize
 
 BATCH_CHARACTERS = 1 << 18  # of a call of the kernel: they stay in the cache
-PLAIN_CHARACTERS = 400_000  # below this plain Python is done before Numba is loaded
+PLAIN_CHARACTERS = 2_000_000  # below this plain Python is done before the kernels are loaded
 
 
 class Tokens(NamedTuple):
@@ -153,7 +153,7 @@ class _Reader:
         mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
         self.how = (token_table(settings.table).fold, mode, settings.digits, counting)
         self.blocks: list[tuple[int, np.ndarray]] = []
-        self.known = (0, np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros((1 << 12, 4), np.uint64))
+        self.known = _Known(0, np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros((1 << 12, 4), np.uint64))
         self.used, self.numbers, self.counts = 0, np.empty(0, np.int32), np.empty(0, np.int32)
 
     def take_all(self, source: _Shared) -> None:
@@ -167,11 +167,35 @@ class _Reader:
         starts = np.zeros(len(batch) + 1, dtype=np.int64)
         np.cumsum([len(one) for one in encoded], out=starts[1:])
         data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        *known, ends, self.numbers, self.counts = read(
-            data, starts, *self.how, *self.known, self.used, self.numbers, self.counts
-        )
-        self.known, self.used = tuple(known), int(ends[-1])
+        self.known = _with_room(self.known, 3 * data.size // 2, data.size)
+        self.numbers = larger(self.numbers, self.used, data.size)
+        self.counts = larger(self.counts, self.used, data.size)
+        n, table, ends = read(data, starts, *self.how, *self.known, self.used, self.numbers, self.counts)
+        self.known, self.used = self.known._replace(n=n, table=table), int(ends[-1])
         self.blocks.append((i, ends))
+
+
+class _Known(NamedTuple):
+    """Distinct tokens, as kernels/tokens.py has them: token t is spelling[ends[t]:ends[t+1]]."""
+
+    n: int
+    spelling: np.ndarray
+    ends: np.ndarray
+    table: np.ndarray
+
+
+def _with_room(known: _Known, letters: int, tokens: int) -> _Known:
+    spelling = larger(known.spelling, int(known.ends[known.n]), letters)
+    return known._replace(spelling=spelling, ends=larger(known.ends, known.n + 1, tokens))
+
+
+def larger(array: np.ndarray, used: int, more: int) -> np.ndarray:
+    """The array, or one with the same beginning and room for `more` after what is used."""
+    if used + more <= array.size:
+        return array
+    made = np.empty(used + more + used // 2, dtype=array.dtype)
+    made[:used] = array[:used]
+    return made
 
 
 def _together(readers: list[_Reader]) -> Tokens:
@@ -181,10 +205,12 @@ def _together(readers: list[_Reader]) -> Tokens:
     known = readers[0].known
     blocks = {i: (reader, ends) for reader in readers for i, ends in reader.blocks}
     parts = []
-    same = [np.arange(known[0], dtype=np.int32)]
+    same = [np.arange(known.n, dtype=np.int32)]
     for reader in readers[1:]:
-        n, spelling, ends, _ = reader.known
-        *known, numbers = number(spelling, ends[: n + 1], *known)
+        theirs = reader.known
+        known = _with_room(known, int(theirs.ends[theirs.n]), theirs.n)
+        n, table, numbers = number(theirs.spelling, theirs.ends[: theirs.n + 1], *known)
+        known = known._replace(n=n, table=table)
         same.append(numbers)
     renumbered = dict(zip(map(id, readers), same, strict=True))
     lengths = [np.diff(blocks[i][1]) for i in sorted(blocks)]
@@ -219,7 +245,7 @@ def _sorted(n: int, spelling: np.ndarray, ends: np.ndarray) -> tuple[list[str], 
         order[places] = sorted(order[places].tolist(), key=lambda t: content[at[t] : at[t + 1]])
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
-    return spell_out(order[:, None] + 1, "", spelling, ends), place
+    return spell_out(order[:, None].astype(np.int32) + np.int32(1), "", spelling, ends), place
 
 
 def spell_out(items: np.ndarray, joint: str, spelling: np.ndarray, ends: np.ndarray) -> list[str]:

@@ -7,7 +7,6 @@ up term after term in sorted order: a document gets the same bits alone, in a ba
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from lapwing.text.rows import in_csr, in_threads
 from lapwing.text.settings import TextSettings
 
-WORTH_A_KERNEL = 2**18  # entries for which Numba is loaded
+WORTH_A_KERNEL = 2**18  # entries; fewer are weighed before a kernel is loaded
 
 
 def tf(n: int, settings: TextSettings) -> float:
@@ -59,7 +58,7 @@ def weigh(
     tf_of[occurs] = [tf(n, settings) for n in occurs.tolist()]
     idf_of = idf(document_frequency, n_documents, settings)
     shape = (counts.shape[0], width)
-    if counts.nnz < WORTH_A_KERNEL and "numba" not in sys.modules:
+    if counts.nnz < WORTH_A_KERNEL:
         return in_csr(_plain(counts, tf_of, idf_of, settings.cosine, column_of), shape)
     from lapwing.kernels import rows
 
