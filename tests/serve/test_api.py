@@ -56,7 +56,7 @@ def test_promises(server: Server, folder: Path, promise: dict[str, float]) -> No
     wanted = model.predict_set(given, **promise) if "coverage" in promise else model.predict_sure(given, **promise)
     assert [tuple(one["predicted"]) for one in found] == wanted
     none = server.client.post("/v1/classify", json={"text": "oil", **promise})
-    assert (none.status_code, "keeps nothing to promise" in none.json()["error"]) == (422, True)
+    assert (none.status_code, "keeps nothing to promise" in none.json()["error"]) == (409, True)
 
 
 def test_one_promise_at_a_time(server: Server) -> None:

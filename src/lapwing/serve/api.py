@@ -50,18 +50,26 @@ _LEFT_OUT: Any = None  # may be left out, but not null
 class Classify(Asked):
     """Exactly one of `text`, `texts` and `vectors`."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [name]} for name in KINDS]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": [name]} for name in KINDS],
+            "not": {"required": ["coverage", "precision"]},
+        }
+    )
     text: str = Field(_LEFT_OUT, description="One text")
     texts: list[str] = Field(_LEFT_OUT, min_length=1, description="Several texts")
     vectors: list[dict[Name, Finite]] = Field(
         _LEFT_OUT, min_length=1, description="For a model of vectors: features with their values"
     )
     top: Whole | None = Field(None, description="Only so many probabilities, the largest")
-    coverage: float | None = Field(
-        None, gt=0, lt=1, description="Predict sets that hold all true classes of a text at this rate"
+    coverage: float = Field(
+        _LEFT_OUT, gt=0, lt=1, description="Predict sets that hold all true classes of a text at this rate"
     )
-    precision: float | None = Field(
-        None, ge=0.5, lt=1, description="Predict only classes that are right at this rate, with a confidence of 0.9"
+    precision: float = Field(
+        _LEFT_OUT,
+        ge=0.5,
+        lt=1,
+        description="Predict only classes that are right at this rate, with a confidence of 0.9",
     )
 
     @model_validator(mode="after")
@@ -69,7 +77,7 @@ class Classify(Asked):
         given = [name for name in KINDS if name in self.model_fields_set]
         if len(given) != 1:
             raise ValueError(f"give exactly one of text, texts and vectors, not {' and '.join(given) or 'none'}")
-        if self.coverage is not None and self.precision is not None:
+        if {"coverage", "precision"} <= self.model_fields_set:
             raise ValueError("give a coverage or a precision to promise, not both")
         return self
 
@@ -162,7 +170,7 @@ _SAID = {
     400: "the request cannot be read",
     401: "a token is needed",
     404: "there is no such model or category",
-    409: "the model reads texts and vectors were given, or the other way round",
+    409: "the model reads texts and vectors were given, or the other way round, or it can promise nothing",
     413: "larger than a request may be",
     422: "not what was expected",
     503: "too many at a time; Retry-After says when to come back",
@@ -216,6 +224,8 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
             raise HTTPException(422, f"a request may have {settings.max_batch} texts, got {size}; send less at a time")
         if one.reads_text != (texts is not None):
             raise _wrong_kind(one)
+        if one.model.conformal is None and {"coverage", "precision"} & asked.model_fields_set:
+            raise HTTPException(409, f"the model {one.name!r} keeps nothing to promise a coverage or a precision by")
         documents = one.matrix(texts, asked.vectors)
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
         rows = await turns.do(characters, lambda: one.classify_each(documents, size))
