@@ -165,7 +165,8 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     help="n-grams: fewest documents one must be in.",
 )
 @click.option("--steps", help="n-grams, greedy: a number of steps, or cv  [default: until the scores settle]")
-@click.option("--tokens", type=click.Choice(["word", "char"]), default="word", show_default=True)
+@click.option("--tokens", type=click.Choice(["word", "char", "ready", "jieba"]), default="word", show_default=True,
+              help="Words, characters, what stands between blanks, or Chinese words by jieba.")  # fmt: skip
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
 @click.option("--strip-html", is_flag=True, help="Remove markup first.")
 @click.option("--stop-words", default="smart", show_default=True, help="smart, none, or a file of words.")

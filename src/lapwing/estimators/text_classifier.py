@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +72,7 @@ class TextClassifier(TextsClassifier):
     def __init__(
         self,
         *,
-        tokens: str = "word",
+        tokens: str | Callable[[str], Iterable[str]] = "word",
         digits: bool = True,
         strip_html: bool = False,
         stop_words: str | Sequence[str] = "smart",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        tokens: str = "word",
+        tokens: str | Callable[[str], Iterable[str]] = "word",
         digits: bool = True,
         strip_html: bool = False,
         stop_words: str | Sequence[str] = "smart",

@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Hashable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
+from lapwing.text.cutting import Cutter
 from lapwing.text.matching import NgramWeighting
 
 SCHEMA = 2
@@ -63,16 +64,26 @@ def save(model: LinearModel, path: str | os.PathLike[str]) -> None:
     write_beside(Path(path), content)
 
 
-def load(path: str | os.PathLike[str]) -> LinearModel:
-    """Read a model file, or raise ModelFileError saying what is wrong with it."""
+def load(path: str | os.PathLike[str], *, tokens: Callable[[str], Iterable[str]] | None = None) -> LinearModel:
+    """Read a model file, or raise ModelFileError saying what is wrong with it.
+
+    `tokens` is the function that cuts texts for a model that was trained with one.
+    """
     try:
         content = read_regular(path)
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {path}: {error.strerror or error}") from error
     try:
-        return from_bytes(content)
+        model = from_bytes(content)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+    if tokens is None:
+        return model
+    weighting = model.weighting
+    if weighting is None or weighting.settings.cut is None:
+        raise InputError(f"{path}: the model cuts texts by itself; load it without tokens=")
+    cut = Cutter(weighting.settings.cut.name, tokens)
+    return replace(model, weighting=replace(weighting, settings=replace(weighting.settings, cut=cut)))
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -144,8 +155,9 @@ def to_bytes(model: LinearModel) -> bytes:
 
 def _schema(model: LinearModel) -> int:
     """The first that can hold it."""
-    bag = model.weighting is not None and model.weighting.settings.is_bag
-    return 2 if bag or model.conformal is not None else 1
+    text = None if model.weighting is None else model.weighting.settings
+    new = text is not None and (text.is_bag or text.cut is not None)
+    return 2 if new or model.conformal is not None else 1
 
 
 def _named(weighting: Weighting) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lapwing.errors import InputError
 from lapwing.model.html import explanation_html
-from lapwing.text import strip_html
 
 if TYPE_CHECKING:
     from lapwing.model.linear import LinearModel
@@ -60,8 +59,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     scores = model.scores(vector)
     probabilities, chosen = model.class_proba(scores)[0], model.decide(scores)[0]
     shared = len(model.classes) - len(model.categories)
-    if settings.strip_html and settings.tokens != "ready":
-        text = strip_html(text)
+    text = settings.visible(text)
     spans = model.weighting.spans(text)
     values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
     places = [int(chosen.argmax())] if shared else list(range(len(model.classes)))

@@ -25,6 +25,8 @@ def refusal(model: LinearModel) -> str | None:
         return "the model was trained on vectors, and no text can be made into one"
     if type(weighting) not in KINDS:
         return f"the page cannot make features of kind {type(weighting).__name__!r}"
+    if weighting.settings.cut is not None:
+        return f"the page cannot cut texts as {weighting.settings.cut.name} does"
     if model.link not in PAGE_LINKS:
         return f"the page has no link {model.link!r}"
     return snowball.missing(weighting.settings.stemmer) if weighting.settings.stems else None

@@ -21,7 +21,6 @@ from lapwing.text.reading import in_batches
 from lapwing.text.rows import Counts, in_csr
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
-from lapwing.text.tokens import strip_html
 from lapwing.text.weighting import idf, tf, weigh
 
 FEW_CHARACTERS, FEW_DOCUMENTS = 30_000, 64  # with Numba at hand, plain Python is as fast up to there
@@ -98,9 +97,7 @@ class Weighting:
             return None
         if sum(map(len, documents)) > FEW_CHARACTERS:
             return None
-        if self.settings.strip_html and self.settings.tokens != "ready":
-            documents = map(strip_html, documents)
-        return [self._row(text) for text in documents]
+        return [self._row(self.settings.prepared(text)) for text in documents]
 
     def _row(self, text: str) -> tuple[list[int], list[float]]:
         """The columns of a text and their values, as weighting.py `weigh` has them, to the bit."""

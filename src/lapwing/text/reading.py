@@ -18,7 +18,7 @@ import numpy as np
 from lapwing.errors import InputError
 from lapwing.text.settings import TextSettings
 from lapwing.text.table import token_table
-from lapwing.text.tokens import strip_html, tokenize
+from lapwing.text.tokens import tokenize
 
 BATCH_CHARACTERS = 1 << 18  # of a call of the kernel: they stay in the cache
 PLAIN_CHARACTERS = 2_000_000  # below this plain Python is done before the kernels are loaded
@@ -63,7 +63,7 @@ def _batches(
     for i, document in enumerate(documents):
         if not isinstance(document, str):
             raise InputError(f"document {i} must be a string, got {type(document).__name__}")
-        text = strip_html(document) if settings.strip_html and settings.tokens != "ready" else document
+        text = settings.prepared(document)
         batch.append(text)
         size += len(text)
         if size >= BATCH_CHARACTERS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.text.cutting import LIBRARIES, Cutter
 from lapwing.text.table import CURRENT_VERSION, token_table
 
 TOKENS = ("word", "char", "ready")
@@ -22,7 +23,8 @@ MOST_WORDS, MOST_CHARACTERS = 3, 6  # of an n-gram: so many fit a key of kernels
 class TextSettings:
     """GLM07 section 5.1 by default: SMART stop list, Porter stems, log TF x IDF, cosine norm.
 
-    tokens      "word", "char", or "ready": tokens between blanks, neither folded, stopped nor stemmed
+    tokens      "word", "char", or "ready": tokens between blanks, neither folded, stopped nor stemmed; "jieba", or
+                a function from a text to its tokens, which are then ready
     digits      whether digits are part of words
     strip_html  whether markup is removed first
     stop_words  "smart", "none", or the words themselves; for words only, as is
@@ -36,6 +38,7 @@ class TextSettings:
     word_ngrams from how many to how many tokens in a row are counted as one term, none of them a stop word
     char_ngrams the same in characters instead: those inside each token, of words neither stopped nor stemmed, with a
                 blank before and after it, a shorter one being counted whole; those of tokens="char" go across words
+    cut         what cuts texts into ready tokens; given as `tokens`
     """
 
     tokens: str = "word"
@@ -51,9 +54,14 @@ class TextSettings:
     ngrams: bool = False
     word_ngrams: tuple[int, int] = (1, 1)
     char_ngrams: tuple[int, int] | None = None
+    cut: Cutter | None = None
 
     def __post_init__(self) -> None:
-        _one_of("tokens", self.tokens, TOKENS)
+        given: Any = self.tokens
+        if callable(given) or given in LIBRARIES or self.cut is not None:
+            object.__setattr__(self, "cut", Cutter.of(given if self.cut is None else self.cut))
+            object.__setattr__(self, "tokens", "ready")
+        _one_of("tokens", self.tokens, (*TOKENS, *LIBRARIES))
         _one_of("tf", self.tf, TF)
         if isinstance(self.stop_words, str):
             _one_of("stop_words", self.stop_words, ("smart", "none"))
@@ -125,8 +133,21 @@ class TextSettings:
         words = smart_stop_words() if self.stop_words == "smart" else self.stop_words
         return frozenset(token for word in words for token in tokenize(word, self))
 
+    def prepared(self, text: str) -> str:
+        """The text as tokens are cut from it: without markup, or cut already with blanks between its tokens."""
+        text = self.visible(text)
+        return text if self.cut is None else self.cut.between_blanks(text)
+
+    def visible(self, text: str) -> str:
+        """The text without markup, where that is asked for."""
+        from lapwing.text.tokens import strip_html
+
+        return strip_html(text) if self.strip_html and (self.tokens != "ready" or self.cut) else text
+
     def to_dict(self) -> dict[str, Any]:
-        record = asdict(self)
+        record = asdict(replace(self, cut=None)) | {"cut": self.cut.name if self.cut else None}
+        if self.cut is None:
+            del record["cut"]
         if not self.ngrams:
             del record["ngrams"]  # as in files from before there were any
         for name, default in (("word_ngrams", (1, 1)), ("char_ngrams", None)):

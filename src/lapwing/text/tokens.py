@@ -46,6 +46,9 @@ def _ignorable(version: int) -> re.Pattern[str]:
 
 def token_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, str]]:
     """(start, end, token) of every token, in the order of the text."""
+    if settings.cut is not None:
+        yield from _found(text, settings.cut(text))
+        return
     pattern = _pattern(settings.table, settings.tokens, settings.digits)
     if settings.tokens == "ready":
         yield from ((*m.span(), m.group()) for m in pattern.finditer(text))
@@ -56,6 +59,16 @@ def token_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, s
     for match in pattern.finditer(folded):
         token = " " if match.lastindex else match.group()  # the one group is a run of white space
         yield (*match.span(), token if clean else invisible.sub("", token))
+
+
+def _found(text: str, tokens: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Where tokens that others cut stand: each after the one before it, nowhere if the text has it not like this."""
+    past = 0
+    for token in tokens:
+        start = text.find(token, past)
+        if start >= 0:
+            past = start + len(token)
+        yield (start, past, token) if start >= 0 else (past, past, token)
 
 
 def tokenize(text: str, settings: TextSettings) -> list[str]:

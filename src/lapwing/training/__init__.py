@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -194,7 +194,7 @@ def make_space(corpus: Corpus, settings: TrainSettings, progress: Progress | Non
 
 def ready_made(text: TextSettings) -> TextSettings:
     """The same weighting for tokens that are not to be cut, stopped or stemmed again."""
-    return TextSettings.from_dict({**text.to_dict(), "tokens": "ready", "stop_words": "none", "stemmer": "none"})
+    return replace(text, tokens="ready", stop_words="none", stemmer="none", cut=None)
 
 
 def _warn_unconverged(fits: list[CategoryFit], told: Targets, settings: TrainSettings) -> None:
