@@ -145,7 +145,7 @@ class Evaluation:
             if row["averaged"]
         ]
         return (
-            f"<div><p>{self.documents:,} documents</p>{table(('', *keys), averages)}"
+            f"<div><p>{self.documents:,} documents; {self.calibration().sentence()}</p>{table(('', *keys), averages)}"
             f"{table(('category', 'TP', 'FP', 'FN', *keys), rows)}</div>"
         )
 
