@@ -87,23 +87,19 @@ def _gram(Z, working, m, curvature, chunk, H):
     for i in range(whole):
         for j in range(whole):
             H[i, j] = 0.0
-    filled = 0
-    for i in range(curvature.size + 1):
-        if i < curvature.size:
-            if curvature[i] <= 0.0:
-                continue
-            root = np.sqrt(curvature[i])
-            for a in range(m):
-                chunk[a, filled] = root * Z[working[a], i]
-            filled += 1
-        if filled == CHUNK or i == curvature.size:
-            for a in range(0, whole, 4):
-                for b in range(0, a + 4, 4):
-                    dots(chunk, a, b, filled, sums)
-                    for p in range(4):
-                        for q in range(4):
-                            H[a + p, b + q] += sums[p, q]
-            filled = 0
+    root = np.sqrt(curvature)
+    for first in range(0, root.size, CHUNK):
+        width = min(CHUNK, root.size - first)
+        for a in range(m):
+            row, weighted = Z[working[a]], chunk[a]
+            for i in range(width):
+                weighted[i] = root[first + i] * row[first + i]
+        for a in range(0, whole, 4):
+            for b in range(0, a + 4, 4):
+                dots(chunk, a, b, width, sums)
+                for p in range(4):
+                    for q in range(4):
+                        H[a + p, b + q] += sums[p, q]
     for a in range(m):
         for b in range(a):
             H[b, a] = H[a, b]
