@@ -13,7 +13,7 @@ import pytest
 from lapwing.engine import Checkpoint, run_all
 from lapwing.errors import InputError
 from lapwing.selection.variance import VarianceCurve
-from lapwing.training.category import CategoryFit
+from lapwing.training import CategoryFit
 
 HOLD = """
 import pathlib, sys

@@ -85,7 +85,7 @@ def test_tuned_thresholds_are_best_on_training_scores(
     data: tuple[sp.csr_matrix, np.ndarray], rule: object, value: object
 ) -> None:
     X, Y = data
-    model = lapwing.MAPClassifier(threshold=rule).fit(X, Y)
+    model = lapwing.MAPClassifier(threshold=rule, threshold_data="train").fit(X, Y)
     got = value(Tables.of(Y == 1, model.predict(X) == 1))  # type: ignore[operator]
     scores = model.decision_function(X)
     for k in range(3):
@@ -97,7 +97,7 @@ def test_tuned_thresholds_are_best_on_training_scores(
 
 def test_held_out_thresholds_differ_from_training_ones(data: tuple[sp.csr_matrix, np.ndarray]) -> None:
     X, Y = data
-    on_train = lapwing.MAPClassifier(threshold="f1", variance=1e4).fit(X, Y)
+    on_train = lapwing.MAPClassifier(threshold="f1", variance=1e4, threshold_data="train").fit(X, Y)
     held_out = lapwing.MAPClassifier(threshold="f1", variance=1e4, threshold_data="cv").fit(X, Y)
     assert not np.allclose(on_train.thresholds_, held_out.thresholds_)
     np.testing.assert_array_equal(on_train.coef_.toarray(), held_out.coef_.toarray())

@@ -15,7 +15,7 @@ from lapwing.model import LinearModel
 from lapwing.text import TextSettings, design
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.ngrams import ngram_space
-from lapwing.training.ngrams import weighting as ngram_weighting
+from lapwing.training.ngram_search import weighting as ngram_weighting
 
 ATTACKS = [
     "<script>window.attacked = 1</script>",

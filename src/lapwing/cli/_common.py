@@ -134,6 +134,17 @@ _READING = [
 ]  # fmt: skip
 
 
+def _options(decorators: Sequence[Callable[[Any], Any]]) -> list[click.Option]:
+    def holder() -> None: ...
+
+    for one in decorators:
+        one(holder)
+    return list(holder.__click_params__)  # type: ignore[attr-defined]
+
+
+READING = _options(_READING)
+
+
 def reading_options(function: F) -> F:
     """Adds the options of `lapwing.corpus.read`, gathered into one argument `reading`."""
 

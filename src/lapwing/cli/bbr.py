@@ -240,7 +240,7 @@ def _settings(options: dict[str, Any]) -> Any:
         prior=prior, variance=variance, cv=CrossValidation(grid, folds, runs, options["errbar"]),
         threshold="default" if options["probthres"] is not None else RULES.get(options["threshold"], "default"),
         standardize=options["standardize"], tol=1e-12 if options["accurate"] else min(options["eps"], 1e-4),
-        max_iter=options["iterations"],
+        max_iter=options["iterations"], calibrate=False, threshold_data="train",
     )  # fmt: skip
 
 

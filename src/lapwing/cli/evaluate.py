@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lapwing.cli._progress import Progress
+    from lapwing.corpus import Corpus
     from lapwing.evaluate import Evaluation
+    from lapwing.model import LinearModel
 
 
 @click.command("evaluate")
@@ -37,11 +40,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Store the evaluation next to MODEL, where `lapwing report` and `lapwing serve` look for it.",
 )
+@click.option("--cv", "folds", type=click.IntRange(min=2),
+              help="Train anew, as MODEL was, on all but each of so many portions of DATA.")  # fmt: skip
 @reading_options
 @json_option
 def command(
-    model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, store: bool, as_json: bool
-) -> None:
+    model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, folds: int | None,
+    store: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Compare the decisions of MODEL with the labels of DATA, category by category.
 
     Averages run over the categories that occur in the data evaluated.
@@ -51,6 +57,15 @@ def command(
     from lapwing.formats import load
 
     loaded = load(model)
+    if folds is not None:
+        with progress_bar(quiet=as_json) as progress:
+            corpus = split_part(read_documents(data, reading, progress), split, "train")
+            measured = _cross_validated(loaded, corpus, folds, float(undefined_f1), progress)
+        if as_json:
+            print_json({"folds": measured, **_mean_and_deviation(measured)})
+        else:
+            show(*_folds(measured))
+        return
     with progress_bar(quiet=as_json) as progress:
         corpus = split_part(read_documents(data, reading, progress), split, "test")
         check_kind(corpus.kind, loaded)
@@ -65,6 +80,60 @@ def command(
         print_json(result.to_dict())
     else:
         print_evaluation(result)
+
+
+def _cross_validated(
+    model: LinearModel, corpus: Corpus, count: int, undefined: float, progress: Progress
+) -> list[dict[str, Any]]:
+    """The whole procedure without each portion in turn, and how the model it gives fares on it."""
+    import numpy as np
+
+    from lapwing.evaluate import evaluate
+    from lapwing.evaluate.documents import blocks_of
+    from lapwing.training import portions, train
+    from lapwing.training.again import settings_of
+
+    settings = replace(settings_of(model), n_jobs=-1)
+    measured = []
+    folds = portions(corpus, count, settings.random_state)
+    for k in range(folds.portions):
+        fitted = train(corpus.select(np.flatnonzero(folds.fold != k)), settings)
+        part = corpus.select(np.flatnonzero(folds.fold == k))
+        result = evaluate(fitted, blocks_of(part, fitted), undefined=undefined)
+        averages, calibration = result.averages(), result.calibration()
+        measured.append(
+            {
+                "documents": len(part),
+                "macro_f1": averages["macro"]["f1"],
+                "micro_f1": averages["micro"]["f1"],
+                **({"accuracy": result.accuracy()} if result.exclusive else {}),
+                "relative_log_loss": calibration.relative_log_loss,
+                "expected_calibration_error": calibration.error,
+            }
+        )
+        progress("portions left out in turn", 1, folds.portions)
+    return measured
+
+
+def _mean_and_deviation(measured: list[dict[str, Any]]) -> dict[str, Any]:
+    import statistics
+
+    names = [name for name in measured[0] if name != "documents"]
+    values = {name: [one[name] for one in measured] for name in names}
+    return {
+        "mean": {name: statistics.fmean(some) for name, some in values.items()},
+        "deviation": {name: statistics.stdev(some) for name, some in values.items()},
+    }
+
+
+def _folds(measured: list[dict[str, Any]]) -> list[Table | str]:
+    names = list(measured[0])
+    shown = table("portion", *(name.replace("_", " ").replace("f1", "F1") for name in names))
+    for k, one in enumerate(measured):
+        shown.add_row(str(k + 1), *(str(one[name]) if name == "documents" else f"{one[name]:.4f}" for name in names))
+    for kind, values in _mean_and_deviation(measured).items():
+        shown.add_row(kind, *("" if name == "documents" else f"{values[name]:.4f}" for name in names))
+    return [shown, "", "each portion by a model trained, as this one was, on all others"]
 
 
 def _counted(blocks: Iterable[Any], total: int, progress: Progress) -> Iterator[Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lapwing.cli._command_line import train_flags
 from lapwing.cli._common import (
     ExistingPath,
     model_argument,
@@ -15,7 +17,7 @@ from lapwing.cli._common import (
     reading_options,
     rows_named,
 )
-from lapwing.cli._output import json_option, print_json, show, table, width
+from lapwing.cli._output import echo, json_option, print_json, show, table, width
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
 
@@ -45,6 +47,7 @@ Record = dict[str, Any]
     show_default=True,
     help="With --data, of a sparse model: in how many of so many halves of the data a word stays.",
 )
+@click.option("--command", "as_command", is_flag=True, help="Only the command that trains it again.")
 @reading_options
 @json_option
 def command(
@@ -53,6 +56,7 @@ def command(
     top: int | None,
     data: str | None,
     halves: int,
+    as_command: bool,
     reading: dict[str, Any],
     as_json: bool,
 ) -> None:
@@ -64,6 +68,9 @@ def command(
     from lapwing.formats import load
 
     loaded = load(model)
+    if as_command:
+        echo(_command(loaded, model))
+        return
     rows = rows_named(loaded, categories)
     limit = top or (None if categories or as_json else 6)
     if data is not None and not categories:
@@ -102,6 +109,16 @@ def _add_certainty(
                 for item, word in zip(record["weights"], told.words, strict=False)
             ]
         progress.end()
+
+
+def _command(model: LinearModel, path: str) -> str:
+    """What makes the same model of the same documents."""
+    from lapwing.training.again import settings_of
+
+    flags = train_flags(settings_of(model))
+    data = model.provenance.get("source", {}).get("path") or "DATA"
+    given = ["--like", path] if flags is None else flags
+    return shlex.join(["lapwing", "train", data, "-o", path, *model.provenance.get("reading", []), *given])
 
 
 def _head(model: LinearModel) -> Record:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapwing.cli._common import (
+    READING,
     SPLITS,
+    ExistingPath,
     check_output,
     data_argument,
     read_documents,
@@ -22,6 +24,13 @@ from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import SettingsError
 
 PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
+DEFAULT_PRIOR = "elasticnet"
+PRESETS: dict[str, dict[str, Any]] = {
+    "glm07": {
+        "stop_words": "smart", "stemmer": "porter", "word_ngrams": None, "min_df": 1, "prior": ("laplace",),
+        "variance": "norm", "calibrate": False, "threshold_data": "train",
+    },
+}  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +59,10 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int
     return value
 
 
-def _prior(chosen: Sequence[str], words: str | None) -> Any:
+def _prior(chosen: Sequence[str], words: str | None, ratio: float | None) -> Any:
     """A prior by name, with what files say of features on top."""
     from lapwing.stats.prior_files import read, read_words
+    from lapwing.stats.priors import ElasticNet
 
     names = [value for value in chosen if value in PRIORS]
     files = [value for value in chosen if value not in PRIORS]
@@ -62,7 +72,11 @@ def _prior(chosen: Sequence[str], words: str | None) -> Any:
             raise SettingsError(f"--prior must be one of {wanted}, or a prior file, got {value!r}; found no such file")
     if len(names) > 1 or len(files) > 1:
         raise SettingsError(f"--prior takes one name and one file at most, got {', '.join(chosen)}")
-    base = names[0] if names else PRIORS[0]
+    base: Any = names[0] if names else DEFAULT_PRIOR
+    if ratio is not None:
+        if base != ElasticNet.name:
+            raise SettingsError(f"--ratio belongs to --prior elasticnet, and the prior is {base}")
+        base = ElasticNet(ratio)
     tables = [read(path, base) for path in files] + ([] if words is None else [read_words(words, base=base)])
     return sum(tables[1:], tables[0]) if tables else base
 
@@ -80,6 +94,9 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @data_argument
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
+@click.option("--preset", type=click.Choice(list(PRESETS)),
+              help="glm07: text and prior as in Genkin, Lewis and Madigan (2007); flags still count.")  # fmt: skip
+@click.option("--like", type=ExistingPath("a model file", folder=False), help="Train with all settings of this model.")
 @click.option(
     "--method",
     type=click.Choice(["map", "selected-ridge"]),
@@ -91,8 +108,9 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     "--prior",
     multiple=True,
     help="laplace, gaussian, elasticnet or jeffreys, and a file of what is known of features (feature mode variance "
-    "sign [category]): one, the other, or both by giving it twice.  [default: laplace]",
+    "sign [category]): one, the other, or both by giving it twice.  [default: elasticnet]",
 )
+@click.option("--ratio", type=click.FloatRange(0, 1), help="elasticnet: the share of the Laplace prior.")
 @click.option("--prior-words", help="A file of words that speak for categories: a category, a tab, words.")
 @click.option("--multi-class", type=click.Choice(["ovr", "multinomial"]), default="ovr", show_default=True,
               help="A model for each category, or one over all exclusive classes.")  # fmt: skip
@@ -108,13 +126,21 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 )
 @click.option(
     "--variance",
-    default="norm",
+    default="pooled",
     show_default=True,
-    help="Prior variance: norm (from the data), cv (over a grid), auto (searched), or a number.",
+    help="Prior variance: pooled (one for all, chosen on unseen documents), norm (by the documents' norms), cv (over a "
+    "grid, each category by itself), auto (searched), or a number.",
 )
-@click.option("--cv-variances", help="The grid for --variance cv: numbers with commas between them.")
-@click.option("--cv-folds", type=click.IntRange(min=2), default=10, show_default=True)
-@click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True, help="Folds taking a turn.")
+@click.option("--folds", default="5", show_default=True,
+              help="In how many portions documents are held out, or time: each by fits to earlier ones.")  # fmt: skip
+@click.option("--calibrate/--no-calibrate", default=True, show_default=True,
+              help="Learn from unseen documents what probabilities to give.")  # fmt: skip
+@click.option("--holdout", type=click.FloatRange(min=0.01, max=0.9),
+              help="Keep this share of the documents apart, and evaluate on them.")  # fmt: skip
+@click.option("--cv-variances", help="The grid for --variance pooled and cv: numbers with commas between them.")
+@click.option("--cv-folds", type=click.IntRange(min=2), default=10, show_default=True, help="cv, auto: portions.")
+@click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True,
+              help="cv, auto: portions that take a turn.")  # fmt: skip
 @click.option("--validation", is_flag=True, help="Compare on the validation part of DATA instead of on folds.")
 @click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
 @click.option(
@@ -133,10 +159,10 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 )
 @click.option(
     "--threshold-data",
-    type=click.Choice(["train", "cv"]),
-    default="train",
+    type=click.Choice(["cv", "train"]),
+    default="cv",
     show_default=True,
-    help="Tune on training scores or on held-out ones.",
+    help="Tune on the scores of unseen documents, or of those trained on.",
 )
 @click.option("--select-features", type=click.IntRange(min=1), help="Keep so many features per category.")
 @click.option(
@@ -169,7 +195,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
               help="Words, characters, what stands between blanks, or Chinese words by jieba.")  # fmt: skip
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
 @click.option("--strip-html", is_flag=True, help="Remove markup first.")
-@click.option("--stop-words", default="smart", show_default=True, help="smart, none, or a file of words.")
+@click.option("--stop-words", default="none", show_default=True, help="smart, none, or a file of words.")
 @click.option("--stemmer", default="porter", show_default=True, help="A Snowball stemmer by name, or none.")
 @click.option("--tf", type=click.Choice(["log", "raw", "binary"]), default="log", show_default=True)
 @click.option("--idf/--no-idf", default=True, show_default=True)
@@ -212,6 +238,9 @@ def command(
     reading: dict[str, Any],
     split: str | None,
     validation: bool,
+    holdout: float | None,
+    preset: str | None,
+    like: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -224,17 +253,27 @@ def command(
     check_output(output, data)
     if options["method"] == "selected-ridge" and not _given("prior"):
         options["prior"] = ("gaussian",)
-    settings = _settings(options)
+    if preset is not None:
+        options |= {name: value for name, value in PRESETS[preset].items() if not _given(name)}
+    settings = _settings(options) if like is None else _settings_like(like, options["jobs"])
     with progress_bar(quiet=as_json) as progress:
         documents = read_documents(data, reading, progress)
         corpus = split_part(documents, split, "train")
         apart = documents.part("validation") if validation else None
+        kept_apart = None
+        if holdout is not None:
+            corpus, kept_apart = _hold_out(corpus, holdout, options["seed"])
         announce_compiling()
         from lapwing.formats import save
         from lapwing.training import train
 
         checkpoint = Path(f"{output}.checkpoint")
         model = train(corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint)
+        model.provenance["reading"] = _reading_flags(split)
+        if kept_apart is not None:
+            from lapwing.evaluate import conformalize
+
+            model = conformalize(model, kept_apart.documents, kept_apart.labels)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
     summary = _summary(output, corpus, model)
@@ -242,6 +281,52 @@ def command(
         print_json(summary)
     else:
         _print(summary)
+        if kept_apart is not None:
+            from lapwing.cli.evaluate import print_evaluation
+            from lapwing.evaluate import evaluate
+            from lapwing.evaluate.documents import blocks_of
+
+            click.echo(f"on the {len(kept_apart)} documents kept apart:\n")
+            print_evaluation(evaluate(model, blocks_of(kept_apart, model)))
+
+
+def _settings_like(path: str, jobs: int) -> Any:
+    """All settings of another model; only the number of threads is this command's."""
+    from dataclasses import replace
+
+    from lapwing.formats import load
+    from lapwing.training.again import settings_of
+
+    skip = ("output", "data", "like", "jobs", "split", "validation", "holdout", "as_json", "progress")
+    reading = {option.name for option in READING}
+    for parameter in click.get_current_context().command.params:
+        if parameter.name not in (*skip, *reading) and _given(str(parameter.name)):
+            raise SettingsError(f"--like takes all settings from {path}; leave {parameter.opts[0]} out")
+    return replace(settings_of(load(path)), n_jobs=jobs)
+
+
+def _hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
+    """The documents to train on, and those kept apart: that share of every label, equal documents together."""
+    import numpy as np
+
+    from lapwing.training import portions
+
+    folds = portions(corpus, 100, seed)
+    apart = (folds.fold >= 0) & (folds.fold < round(share * folds.portions))
+    if apart.all() or not apart.any():
+        raise SettingsError(f"--holdout {share} leaves no document on one side; there are {len(corpus)}")
+    return corpus.select(np.flatnonzero(~apart)), corpus.select(np.flatnonzero(apart))
+
+
+def _reading_flags(split: str | None) -> list[str]:
+    """The options for reading that were given, to be given again."""
+    flags = [] if split is None else ["--split", split]
+    values = click.get_current_context().params
+    for option in READING:
+        value = values.get(str(option.name))
+        if _given(str(option.name)) and value is not None:
+            flags += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
+    return flags
 
 
 def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
@@ -263,6 +348,7 @@ def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
         ),
         "largest_violation": float(fits.kkt.max()),
         "converged": bool(fits.converged.all()),
+        "held_out": model.held_out or None,
         **_squeezed(model),
         "stationary_only": model.provenance["prior"] == "jeffreys",
     }
@@ -317,9 +403,22 @@ def _print(summary: dict[str, Any]) -> None:
             f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
             f"solutions, {pruned['objective']:.6g} after pruning"
         )
+    if unseen := summary["held_out"]:
+        click.echo(_on_unseen(unseen))
     for category, reason in summary.get("squeezed", {}).items():
         echo(f"  {category}: {reason}")
     echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
+
+
+def _on_unseen(measured: dict[str, Any]) -> str:
+    """How the whole fares on documents it has not seen, in a line or two."""
+    right = f"accuracy {100 * measured['accuracy']:.1f} %, " if "accuracy" in measured else ""
+    some = f" of {measured['categories']} categories" if measured["categories"] > 1 else ""
+    return (
+        f"on unseen documents ({measured['folds']} folds): {right}macro F1{some} {100 * measured['macro_f1']:.1f}, "
+        f"micro F1 {100 * measured['micro_f1']:.1f}; log loss {measured['relative_log_loss']:.3f} of that of the base "
+        "rates"
+    )
 
 
 def _settings(options: dict[str, Any]) -> Any:
@@ -337,6 +436,7 @@ def _settings(options: dict[str, Any]) -> Any:
         )  # fmt: skip
         options = {**options, "tokens": options["ngrams"], "tf": "binary", "idf": False, "cosine": False}
         options |= {name: "none" for name in ("stop_words", "stemmer") if not _given(name)}
+        options["prior"] = options["prior"] or ("laplace",)
     text = TextSettings(
         tokens=options["tokens"], digits=options["digits"], strip_html=options["strip_html"],
         stop_words=_stop_words(options["stop_words"]), stemmer=options["stemmer"], tf=options["tf"],
@@ -351,8 +451,8 @@ def _settings(options: dict[str, Any]) -> Any:
         text=text, method=options["method"], hessian=options["hessian"],
         alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
         multi_class=options["multi_class"], reference_class=options["reference_class"],
-        prior=_prior(options["prior"], options["prior_words"]), link=options["link"],
-        variance=_number_or_name(options["variance"]), cv=plan,
+        prior=_prior(options["prior"], options["prior_words"], options["ratio"]), link=options["link"],
+        variance=_number_or_name(options["variance"]), cv=plan, calibrate=options["calibrate"], **_folds(options),
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
         threshold_data=options["threshold_data"], select_features=options["select_features"],
@@ -360,6 +460,16 @@ def _settings(options: dict[str, Any]) -> Any:
         standardize=options["standardize"], tol=options["tol"],
         max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"], ngrams=ngrams,
     )  # fmt: skip
+
+
+def _folds(options: dict[str, Any]) -> dict[str, Any]:
+    """--folds: a number, or time."""
+    value = _number_or_name(options["folds"])
+    if value == "time":
+        return {"fold_by": "time"}
+    if not isinstance(value, float) or not value.is_integer():
+        raise SettingsError(f"--folds must be a whole number, or time, got {options['folds']!r}")
+    return {"folds": int(value)}
 
 
 def _given(name: str) -> bool:

@@ -43,6 +43,8 @@ class Corpus:
                 part, say) may have no labels at all
     split       one of SPLITS or "" per document; all "" where the source has no splits
     weights     how many times each document counts
+    groups      documents that belong together, by a name; None for none
+    times       when each document was written, in whatever sorts in that order; None where it is not known
     """
 
     name: str
@@ -56,6 +58,8 @@ class Corpus:
     feature_names: Sequence[str] | None = None
     skipped: int = 0
     source: dict[str, str] = field(default_factory=dict)
+    groups: Sequence[str] | None = None
+    times: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,6 +86,8 @@ class Corpus:
             ids=[self.ids[i] for i in index],
             split=[self.split[i] for i in index],
             weights=self.weights[index],
+            groups=None if self.groups is None else [self.groups[i] for i in index],
+            times=None if self.times is None else [self.times[i] for i in index],
         )
 
     def part(self, split: str) -> Corpus:

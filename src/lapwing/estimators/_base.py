@@ -22,8 +22,7 @@ from lapwing.model import LinearModel
 from lapwing.model.html import model_html
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
-from lapwing.training import NgramSettings, TrainSettings, train_with_curves
-from lapwing.training.category import CategoryFit
+from lapwing.training import CategoryFit, NgramSettings, TrainSettings, learn
 from lapwing.training.summary import Summary, summary
 
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
@@ -51,24 +50,25 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         )
         if ngrams:
             return TrainSettings(
-                text=TextSettings.for_ngrams(**text), cv=plan, ngrams=NgramSettings(**ngrams), **params
+                text=TextSettings.for_ngrams(**text), cv=plan, prior="laplace", ngrams=NgramSettings(**ngrams), **params
             )
         return TrainSettings(text=TextSettings(**text), cv=plan, **params)
 
     def _train(
         self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
     ) -> list[CategoryFit]:
-        model, fits = train_with_curves(
-            corpus, self._settings(), classes=classes, validation=validation, most_duals=MOST_DUALS
-        )
-        self.model_ = model
+        trained = learn(corpus, self._settings(), classes=classes, validation=validation, most_duals=MOST_DUALS)
+        self.model_ = model = trained.model
+        fits = trained.fits
+        self.pooled_curve_ = trained.curve
         self.variance_curves_ = [one.curve for one in fits]
         self.squeeze_ = [one.shortfall(model.provenance["max_features"]) for one in fits]
         duals = [one.dual for one in fits if one.dual is not None]
         self.dual_ = np.vstack(duals) if duals else None
         self.classes_ = _label_array(model.classes)
-        self.coef_ = model.weights
-        self.intercept_ = model.intercepts
+        self.coef_, self.intercept_ = model.fitted
+        lines = model.calibration
+        self.calibration_ = None if lines is None else np.column_stack([lines.slope, lines.offset])
         self.variance_ = model.fits.variance
         self.objective_ = model.fits.objective
         self.dual_gap_ = model.fits.gap

@@ -23,15 +23,22 @@ class MAPClassifier(LinearModelClassifier):
 
     Parameters
     ----------
-    prior : "laplace" (sparse), "gaussian" (ridge), "elasticnet", "jeffreys" (sparse, no variance to choose, no
-        claim of optimality: see `lapwing.priors.Jeffreys`), or an object of `lapwing.priors`; with
-        `lapwing.priors.PriorTable` features, by name or number of column, have modes, variances and signs of their own
+    prior : "elasticnet" (sparse; of words that go together all may stay), "laplace" (sparser), "gaussian" (ridge),
+        "jeffreys" (sparse, no variance to choose, no claim of optimality: see `lapwing.priors.Jeffreys`), or an object
+        of `lapwing.priors`; with `lapwing.priors.PriorTable` features, by name or number of column, have modes,
+        variances and signs of their own
     link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score)
     multi_class : "ovr", a model for each category, or "multinomial", one over all of them with a softmax, for exclusive
         classes: objective_, dual_gap_, kkt_ and converged_ are then those of the whole, the same for every row
     reference_class : multinomial: the class whose coefficients are all 0
-    variance : "norm" (from the data, GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a
-        number, or one number per category
+    variance : "pooled" (one for all categories, by what they all lose on held-out documents), "norm" (from the data,
+        GLM07 Eq. 29), "cv" (over a grid, each category by itself), "auto" (the same without a grid), a number, or one
+        number per category
+    folds, fold_by : the folds that all categories share, by "chance" (equal documents, and those of one group,
+        together) or by "time"
+    calibrate : learn from out-of-fold scores what probabilities to give, wherever there are such scores: the variance
+        was chosen, or a threshold is tuned. coef_ and intercept_ stay the most probable ones, which are certified;
+        scores are slope × (X coef_ + intercept_) + offset, with both in calibration_
     cv_variances, cv_folds, cv_runs, one_se : how "cv" and "auto" compare variances; GLM07's grid, 10 folds of
         which 2 take a turn, and optionally the strongest prior within one standard error of the best
     solver : "auto" (Newton, certified) or "clg" (GLM07's algorithm and stopping rule, for which tol counts) or
@@ -39,7 +46,7 @@ class MAPClassifier(LinearModelClassifier):
         slope × coefficient)
     threshold : "default" (probability ½), a probability, or tuned per category: "error", "f1", "ber", "t11u",
         "t13u", a `lapwing.Utility`; "expected_f1" decides each batch as a whole
-    threshold_data : tune on "train" scores, or on held-out ones, "cv"
+    threshold_data : tune on "cv", the scores of held-out documents, or on "train", those of the training documents
     class_weight : None, "balanced", or a mapping of label to factor
     select_features : keep this many features per category before the fit, by feature_score: "bns", "chi2",
         "pearson", "yule"
@@ -71,19 +78,22 @@ class MAPClassifier(LinearModelClassifier):
 
     def __init__(
         self,
-        prior: str | Prior = "laplace",
+        prior: str | Prior = "elasticnet",
         *,
         link: str = "logit",
         multi_class: str = "ovr",
         reference_class: Hashable | None = None,
-        variance: str | float | Sequence[float] = "norm",
+        variance: str | float | Sequence[float] = "pooled",
+        folds: int = 5,
+        fold_by: str = "chance",
+        calibrate: bool = True,
         cv_variances: Sequence[float] | None = None,
         cv_folds: int = 10,
         cv_runs: int = 2,
         one_se: bool = False,
         solver: str = "auto",
         threshold: str | float | Utility = "default",
-        threshold_data: str = "train",
+        threshold_data: str = "cv",
         class_weight: str | Mapping[Hashable, float] | None = None,
         select_features: int | None = None,
         feature_score: str = "bns",
@@ -100,6 +110,9 @@ class MAPClassifier(LinearModelClassifier):
         self.multi_class = multi_class
         self.reference_class = reference_class
         self.variance = variance
+        self.folds = folds
+        self.fold_by = fold_by
+        self.calibrate = calibrate
         self.cv_variances = cv_variances
         self.cv_folds = cv_folds
         self.cv_runs = cv_runs

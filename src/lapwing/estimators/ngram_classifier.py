@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from lapwing.corpus import Corpus
 from lapwing.estimators.text_classifier import TextsClassifier
 from lapwing.selection import Utility
-from lapwing.training.category import CategoryFit
+from lapwing.training import CategoryFit
 
 
 class NgramClassifier(TextsClassifier):
@@ -51,13 +51,16 @@ class NgramClassifier(TextsClassifier):
         strip_html: bool = False,
         stop_words: str | Sequence[str] = "none",
         stemmer: str = "none",
-        variance: str | float | Sequence[float] = "norm",
+        variance: str | float | Sequence[float] = "pooled",
+        folds: int = 5,
+        fold_by: str = "chance",
+        calibrate: bool = True,
         cv_variances: Sequence[float] | None = None,
         cv_folds: int = 10,
         cv_runs: int = 2,
         one_se: bool = False,
         threshold: str | float | Utility = "default",
-        threshold_data: str = "train",
+        threshold_data: str = "cv",
         class_weight: str | Mapping[Hashable, float] | None = None,
         intercept_variance: float | None = None,
         tol: float = 1e-4,
@@ -75,6 +78,9 @@ class NgramClassifier(TextsClassifier):
         self.stop_words = stop_words
         self.stemmer = stemmer
         self.variance = variance
+        self.folds = folds
+        self.fold_by = fold_by
+        self.calibrate = calibrate
         self.cv_variances = cv_variances
         self.cv_folds = cv_folds
         self.cv_runs = cv_runs

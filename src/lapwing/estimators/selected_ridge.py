@@ -9,8 +9,7 @@ import numpy as np
 from lapwing.corpus import Corpus
 from lapwing.estimators.map_classifier import MAPClassifier
 from lapwing.selection import Utility
-from lapwing.training import TrainSettings
-from lapwing.training.category import CategoryFit
+from lapwing.training import CategoryFit, TrainSettings
 
 
 class SelectedRidgeClassifier(MAPClassifier):
@@ -50,7 +49,10 @@ class SelectedRidgeClassifier(MAPClassifier):
         self,
         *,
         link: str = "logit",
-        variance: str | float | Sequence[float] = "norm",
+        variance: str | float | Sequence[float] = "pooled",
+        folds: int = 5,
+        fold_by: str = "chance",
+        calibrate: bool = True,
         alpha: float | str | None = None,
         hessian: str = "diagonal",
         cv_variances: Sequence[float] | None = None,
@@ -58,7 +60,7 @@ class SelectedRidgeClassifier(MAPClassifier):
         cv_runs: int = 2,
         one_se: bool = False,
         threshold: str | float | Utility = "default",
-        threshold_data: str = "train",
+        threshold_data: str = "cv",
         class_weight: str | Mapping[Hashable, float] | None = None,
         select_features: int | None = None,
         feature_score: str = "bns",
@@ -71,6 +73,9 @@ class SelectedRidgeClassifier(MAPClassifier):
     ) -> None:
         self.link = link
         self.variance = variance
+        self.folds = folds
+        self.fold_by = fold_by
+        self.calibrate = calibrate
         self.alpha = alpha
         self.hessian = hessian
         self.cv_variances = cv_variances

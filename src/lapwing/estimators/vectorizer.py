@@ -45,7 +45,7 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
         tokens: str | Callable[[str], Iterable[str]] = "word",
         digits: bool = True,
         strip_html: bool = False,
-        stop_words: str | Sequence[str] = "smart",
+        stop_words: str | Sequence[str] = "none",
         stemmer: str = "porter",
         tf: str = "log",
         idf: bool = True,

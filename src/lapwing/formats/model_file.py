@@ -1,12 +1,14 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
-Schema 2; a model that schema 1 can hold, without short n-grams and promises, is written as that. Tensors: terms (UTF-8
+Schema 2; a model that schema 1 can hold, without short n-grams and all that unseen documents taught, is written as
+that. Tensors: terms (UTF-8
 bytes of all names) with terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms
 that have a column however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and
-one fit_* entry per category; conformal_* where unseen documents let the model promise a coverage. The JSON names the
-schema, link, labels, text settings and provenance, and carries a SHA-256 over every byte of the file, its own 64 digits
-read as zeros. After the hash every size, pointer, index and number is still checked: a file can be well-hashed and
-hostile. Nothing in it is ever executed, and nothing larger than the file itself is allocated from a number it states.
+one fit_* entry per category; calibration_* where unseen documents calibrated it, the weights being those before that;
+conformal_* where they let it promise a coverage. The JSON names the schema, link, labels, text settings, provenance and
+how it fared with unseen documents, and carries a SHA-256 over every byte of the file, its own 64 digits read as zeros.
+After the hash every size, pointer, index and number is still checked: a file can be well-hashed and hostile. Nothing in
+it is ever executed, and nothing larger than the file itself is allocated from a number it states.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
 from lapwing.formats.files import read_regular, write_beside
-from lapwing.formats.provenance import check_provenance
+from lapwing.formats.provenance import check_held_out, check_provenance
+from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.stats.links import MODEL_LINKS
@@ -36,6 +39,7 @@ from lapwing.text.matching import NgramWeighting
 SCHEMA = 2
 KEY = "lapwing"
 BLANK_HASH = "0" * 64
+CALIBRATION = ("slope", "offset")
 
 _FIT_TYPES = {"rounds": np.int64, "converged": np.uint8, "positives": np.int64}
 _TYPES: dict[str, type] = {
@@ -107,13 +111,14 @@ def to_bytes(model: LinearModel) -> bytes:
         encoded = [name.encode() for name in names]
     except UnicodeEncodeError as error:
         raise InputError(f"a model file holds names in UTF-8, and {error.object!r} has none") from error
+    fitted = model.calibration or model
     tensors: dict[str, np.ndarray] = {
         "terms": np.frombuffer(b"".join(encoded), dtype=np.uint8),
         "terms_ptr": np.concatenate(([0], np.cumsum([len(e) for e in encoded], dtype=np.int64))),
-        "weights_ptr": model.weights.indptr,
-        "weights_index": model.weights.indices,
-        "weights_data": model.weights.data,
-        "intercepts": model.intercepts,
+        "weights_ptr": fitted.weights.indptr,
+        "weights_index": fitted.weights.indices,
+        "weights_data": fitted.weights.data,
+        "intercepts": fitted.intercepts,
         "thresholds": model.thresholds,
         **{f"fit_{f.name}": getattr(model.fits, f.name) for f in fields(FitSummary)},
     }
@@ -139,6 +144,13 @@ def to_bytes(model: LinearModel) -> bytes:
         if len(named):
             tensors["named"] = named
             types["named"] = np.int64
+    if model.calibration is not None:
+        tensors |= {f"calibration_{name}": getattr(model.calibration, name) for name in CALIBRATION}
+        types |= {f"calibration_{name}": np.float64 for name in CALIBRATION}
+    if model.coupling != Coupling():
+        header["coupling"] = list(model.coupling)
+    if model.held_out:
+        header["held_out"] = model.held_out
     if model.conformal is not None:
         header["conformal"] = {"source": model.conformal.source, "documents": model.conformal.documents}
         tensors |= {f"conformal_{name}": getattr(model.conformal, name) for name in _CONFORMAL_TYPES}
@@ -157,7 +169,8 @@ def _schema(model: LinearModel) -> int:
     """The first that can hold it."""
     text = None if model.weighting is None else model.weighting.settings
     new = text is not None and (text.is_bag or text.cut is not None)
-    return 2 if new or model.conformal is not None else 1
+    unseen = model.conformal or model.calibration or model.held_out
+    return 2 if new or unseen or model.coupling != Coupling() else 1
 
 
 def _named(weighting: Weighting) -> np.ndarray:
@@ -242,6 +255,9 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     types = dict(_TYPES) | ({"document_frequency": np.int64} if is_text else {})
     if is_text and "named" in tensors:
         types["named"] = np.int64
+    is_calibrated = "calibration_slope" in tensors
+    if is_calibrated:
+        types |= {f"calibration_{name}": np.float64 for name in CALIBRATION}
     if "conformal" in header:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     _need(set(tensors) == set(types), "its tensors are not those of a model")
@@ -255,19 +271,29 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     names = _names(tensors["terms"], tensors["terms_ptr"])
     weighting = _weighting(header, tensors, names) if is_text else None
     features = names if weighting is None else weighting.feature_names
+    weights = _weights(tensors, rows, len(features))
+    intercepts = _finite(tensors["intercepts"], rows, "intercepts")
+    calibration = _calibration(tensors, weights, intercepts) if is_calibrated else None
+    if calibration is not None:
+        weights, intercepts = calibration.predicting
+        _need(np.isfinite(weights.data).all() and np.isfinite(intercepts).all(), "calibrated weights are not finite")
+    check_held_out(header.get("held_out", {}))
     model = LinearModel(
         link=header["link"],
         classes=classes,
         exclusive=header["exclusive"],
         decision=header["decision"],
-        weights=_weights(tensors, rows, len(features)),
-        intercepts=_finite(tensors["intercepts"], rows, "intercepts"),
+        weights=weights,
+        intercepts=intercepts,
         thresholds=_row_values(tensors["thresholds"], rows, "thresholds"),
         feature_names=features,
         weighting=weighting,
         fits=_fits(tensors, rows),
         provenance=header["provenance"],
         conformal=_conformal(header, tensors, 1 if header["exclusive"] else rows),
+        calibration=calibration,
+        coupling=_coupling(header),
+        held_out=header.get("held_out", {}),
     )
     _need(header["schema"] == _schema(model), "the schema is not that of what it holds")
     return model
@@ -357,6 +383,19 @@ def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_ma
     _need(np.all(np.diff(index.astype(np.int64))[within] > 0), "a row's features are not sorted and distinct")
     _need(np.isfinite(data).all(), "a weight is not finite")
     return sp.csr_matrix((data, index, pointer.astype(np.int32)), shape=(rows, width))
+
+
+def _calibration(tensors: dict[str, np.ndarray], weights: sp.csr_matrix, intercepts: np.ndarray) -> Calibration:
+    slope, offset = (_finite(tensors[f"calibration_{name}"], len(intercepts), f"{name}s") for name in CALIBRATION)
+    _need(np.all(slope > 0.0), "a slope is not positive")
+    return Calibration(slope, offset, weights, intercepts)
+
+
+def _coupling(header: dict[str, Any]) -> Coupling:
+    stated = header.get("coupling", list(Coupling()))
+    numbers = isinstance(stated, list) and len(stated) == 2 and all(isinstance(one, float) for one in stated)
+    _need(numbers and min(stated) >= 0.0 and max(stated) > 0.0, "the coupling is not two numbers that are not negative")
+    return Coupling(*stated)
 
 
 def _row_values(values: np.ndarray, rows: int, name: str) -> np.ndarray:

@@ -25,7 +25,19 @@ SHAPE = {
     "squeezed?": [maybe(text)],
     "prior_rows?": [text],
     "variance_curves?": named(_CURVE),
+    "pooled?": {"variances": [number], "loss": [number], "chosen": number},
+    "reading?": [text],
 }  # fmt: skip
+HELD_OUT = {
+    "folds": count, "documents": count, "categories": count, "macro_f1": number, "micro_f1": number,
+    "accuracy?": number, "relative_log_loss": maybe(number), "expected_calibration_error": maybe(number),
+}  # fmt: skip
+
+
+def check_held_out(record: Any) -> None:
+    """The same for how a model fared with unseen documents; it may say nothing."""
+    if record != {}:
+        check(record, HELD_OUT, "held_out")
 
 
 def check_provenance(record: Any) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.model.calibration import NORMALISED, Calibration, Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.model.deciding import Decider
 from lapwing.model.expected_f1 import expected_f1
@@ -56,6 +57,9 @@ class LinearModel:
     weighting   how texts become vectors; None for a model of vectors
     decision    "threshold", or "expected_f1": every batch is cut, category by category, where the expected F1 is
                 largest; thresholds then count for categories that are never assigned (+inf) only
+    calibration  how weights and intercepts came from those that were fitted and proved; None where they are the same
+    coupling    of exclusive classes fitted one by one: how their scores share one probability
+    held_out    how good the whole was on documents it had not seen, as `training` measured it; empty where it did not
     conformal   what documents not fitted to say of it, for `predict_set` and `predict_sure`
     """
 
@@ -71,6 +75,9 @@ class LinearModel:
     provenance: dict[str, Any] = field(default_factory=dict)
     decision: str = "threshold"
     conformal: Conformal | None = None
+    calibration: Calibration | None = None
+    coupling: Coupling = NORMALISED
+    held_out: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = row_count(self.link, len(self.classes), self.exclusive)
@@ -96,6 +103,12 @@ class LinearModel:
     def categories(self) -> tuple[Hashable, ...]:
         """The label of every row."""
         return self.classes[-len(self.intercepts) :]
+
+    @property
+    def fitted(self) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Weights and intercepts that the certificates are of, before any calibration."""
+        return (self.weights, self.intercepts) if self.calibration is None else (
+            self.calibration.weights, self.calibration.intercepts)  # fmt: skip
 
     @cached_property
     def n_kept(self) -> np.ndarray:
@@ -183,14 +196,12 @@ class LinearModel:
 
     def class_proba(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) probabilities of all rows' scores: what every part of lapwing shows."""
-        proba = self.probability(scores)
         if not self.exclusive or self.link == "softmax":
-            return proba
-        if proba.shape[1] == 1:
+            return self.probability(scores)
+        if scores.shape[1] == 1:
+            proba = self.probability(scores)
             return np.hstack([1.0 - proba, proba])
-        total = proba.sum(axis=1, keepdims=True)
-        even = np.full_like(proba, 1.0 / proba.shape[1])
-        return np.divide(proba, total, out=even, where=total > 0.0)
+        return softmax(self.coupling.logits(scores, LINKS[self.link]))
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) True where the document is put in the class; never where the threshold is infinite."""

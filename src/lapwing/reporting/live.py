@@ -45,6 +45,7 @@ def weight_tables(model: LinearModel) -> dict[str, Any]:
         "classes": [str(label) for label in model.classes],
         "exclusive": model.exclusive,
         "decision": model.decision,
+        "coupling": list(model.coupling),
         "names": [str(model.feature_names[j]) for j in used],
         "ptr": base64_of(model.weights.indptr, "<i4"),
         "index": base64_of(index, "<i4"),

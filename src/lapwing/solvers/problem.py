@@ -109,9 +109,13 @@ class Problem:
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """x_i·β + intercept of every document, from weights of features."""
+        return self.column_scores(self.gather(weights))
+
+    def column_scores(self, beta: np.ndarray) -> np.ndarray:
+        """The same from weights of columns."""
         from lapwing.kernels.loss import scores
 
-        return np.asarray(scores(self.matrix, self.gather(weights)))
+        return np.asarray(scores(self.matrix, beta))
 
     def merge(self, prior: PriorArrays) -> PriorArrays:
         """The prior of the columns; features that are alike must have the same one.

@@ -34,6 +34,7 @@ class Link(NamedTuple):
     theta: Function
     most: float  # θ is between 0 and this
     conjugate: Function
+    curvature: Callable[[np.ndarray, np.ndarray], np.ndarray]  # loss''(r), from r and θ
 
 
 def sigmoid(score: np.ndarray) -> np.ndarray:
@@ -56,6 +57,14 @@ def _entropy(theta: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         value = theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta)
     return np.where((theta <= 0.0) | (theta >= 1.0), 0.0, value)
+
+
+def _logit_curvature(margin: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    return theta * (1.0 - theta)
+
+
+def _probit_curvature(margin: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    return np.maximum(theta * (theta + margin), 0.0)
 
 
 # SciPy's special functions are imported where they are needed: a logistic model starts without them.
@@ -102,8 +111,10 @@ def _probit_conjugate(theta: np.ndarray) -> np.ndarray:
 
 
 LINKS = {
-    "logit": Link(0, sigmoid, _logit, log_loss, lambda margin: sigmoid(-margin), 1.0, _entropy),
-    "probit": Link(1, _normal, _normal_quantile, _probit_loss, _probit_theta, np.inf, _probit_conjugate),
+    "logit": Link(0, sigmoid, _logit, log_loss, lambda margin: sigmoid(-margin), 1.0, _entropy, _logit_curvature),
+    "probit": Link(
+        1, _normal, _normal_quantile, _probit_loss, _probit_theta, np.inf, _probit_conjugate, _probit_curvature
+    ),
 }
 
 

@@ -106,7 +106,7 @@ class ElasticNet(Prior):
     """ratio × the Laplace penalty + (1 - ratio) × the Gaussian one, both of variance v."""
 
     name: ClassVar[str] = "elasticnet"
-    ratio: float = 0.5
+    ratio: float = 0.3
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.ratio <= 1.0:

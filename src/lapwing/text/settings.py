@@ -44,7 +44,7 @@ class TextSettings:
     tokens: str = "word"
     digits: bool = True
     strip_html: bool = False
-    stop_words: str | tuple[str, ...] = "smart"
+    stop_words: str | tuple[str, ...] = "none"
     stemmer: str = "porter"
     tf: str = "log"
     idf: bool = True

@@ -1,15 +1,19 @@
-"""train(corpus, settings) → LinearModel: what both the commands and the estimators call."""
+"""train(corpus, settings) → LinearModel: what both the commands and the estimators call.
+
+    labels, settings ─→ Task ─→ Strategy ──→ out-of-fold scores ─→ variance, calibration, thresholds
+                                (one of three)      └────────────────→ fits ─→ LinearModel
+
+The three strategies, one-vs-rest over a matrix, n-gram search, and polytomous, are siblings: what they share is in
+task.py, what is done with documents they have not seen in held_out.py, how the model is put together in assemble.py.
+"""
 
 from __future__ import annotations
 
 import logging
-import os
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,52 +23,74 @@ import scipy.sparse as sp
 from lapwing.corpus import Corpus
 from lapwing.engine import Checkpoint, interruptible, run_all, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
-from lapwing.model.linear import FitSummary, LinearModel
-from lapwing.selection import Utility
+from lapwing.model.linear import LinearModel
+from lapwing.selection.folds import Folds, by_time, deal, matrix_keys, text_keys
 from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import Prior, as_prior
+from lapwing.stats.priors import Prior
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.ngrams import NgramSpace, ngram_space
-from lapwing.training.category import Categories, CategoryFit
+from lapwing.training.assemble import assemble, release, run_date
 from lapwing.training.fingerprint import fingerprint
-from lapwing.training.ngrams import NgramCategories, chosen_ngrams
+from lapwing.training.fit import CategoryFit
+from lapwing.training.held_out import (
+    Decisions,
+    Judge,
+    OutOfFold,
+    PooledCurve,
+    Unseen,
+    choose_together,
+    decide,
+    sample_rows,
+)
+from lapwing.training.ngram_search import NgramSearch
+from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
 from lapwing.training.settings import NgramSettings, TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
+from lapwing.training.task import Strategy, Task
 
-__all__ = ["NgramSettings", "Progress", "TrainSettings", "make_design", "train", "train_with_curves"]
+__all__ = [
+    "CategoryFit",
+    "NgramSettings",
+    "Progress",
+    "TrainSettings",
+    "Trained",
+    "learn",
+    "make_design",
+    "portions",
+    "train",
+]
 
 log = logging.getLogger(__name__)
 
 BLOCK = 128  # at most so many categories are fitted together, where they can be
-PROOF = ("variance", "objective", "gap", "kkt", "rounds", "converged")  # what a model says of every fit
+LEAST = 20  # different documents from which it is worth holding some out
+CHOICE = -1  # number of the record in a checkpoint that holds what unseen documents decided
 
 Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
 
 
-def train(
-    corpus: Corpus,
-    settings: TrainSettings | None = None,
-    *,
-    classes: Sequence[Hashable] | None = None,
-    progress: Progress | None = None,
-    validation: Corpus | None = None,
-    checkpoint: Path | None = None,
-) -> LinearModel:
-    """Fit every category of a corpus; documents without labels are negatives of all of them.
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model, and what stays behind in training.
 
-    What is chosen by held-out documents is chosen by those of `validation` where there are any.
-
-    Each finished category is appended to the file `checkpoint`. Where that is there already, of the same data
-    and settings, its categories are taken over. It is left in place: remove it when the model is safe.
+    fits          of every row: curves of the variance, dual points where they were asked for
+    out_of_fold   scores of documents by fits that did not see them, if there are any
     """
-    return train_with_curves(
-        corpus, settings, classes=classes, progress=progress, validation=validation, checkpoint=checkpoint
-    )[0]
+
+    model: LinearModel
+    fits: list[CategoryFit]
+    out_of_fold: OutOfFold | None
+    curve: PooledCurve | None
+
+
+def train(corpus: Corpus, settings: TrainSettings | None = None, **how: Any) -> LinearModel:
+    """The model alone; see `learn`."""
+    return learn(corpus, settings, **how).model
 
 
 @interruptible
-def train_with_curves(
+def learn(
     corpus: Corpus,
     settings: TrainSettings | None = None,
     *,
@@ -73,92 +99,190 @@ def train_with_curves(
     validation: Corpus | None = None,
     checkpoint: Path | None = None,
     most_duals: int = 0,
-) -> tuple[LinearModel, list[CategoryFit]]:
-    """The model, and what each category came to: curves of the variance, dual points where all of them
-    together are at most `most_duals` numbers."""
+) -> Trained:
+    """Fit every category of a corpus; documents without labels are negatives of all of them.
+
+    What a category chooses by itself it chooses by the documents of `validation` where there are any.
+
+    Each finished category is appended to the file `checkpoint`. Where that is there already, of the same data
+    and settings, its categories are taken over. It is left in place: remove it when the model is safe.
+
+    most_duals   dual points are kept if all of them together are at most so many numbers
+    """
     settings = settings or TrainSettings()
-    told = targets(corpus.labels, corpus.exclusive, classes, joint=settings.joint)
+    if validation is not None and settings.variance == "pooled":
+        settings = replace(settings, variance="cv")
+    task = _task(corpus, settings, classes, most_duals)
+    strategy, data, keys = _strategy(corpus, task, validation, progress)
+    decisions: Decisions | None
+    if checkpoint is None or settings.joint:  # one fit, which is finished or not
+        fits, decisions, unseen = _learn(strategy, corpus, keys, progress)
+        date = run_date()
+    else:
+        key = fingerprint(settings, release(), task.targets, task.weights, *data)
+        with Checkpoint(checkpoint, key, run_date()) as finished:
+            fits, decisions, unseen = _learn(strategy, corpus, keys, progress, finished)
+            date = finished.started
+    _warn_unconverged(fits, task)
+    features, fits = strategy.design(fits)
+    model = assemble(corpus, task, features, fits, decisions, date)
+    if isinstance(strategy, NgramSearch) and settings.ngrams is not None:
+        space = strategy.space
+        model.provenance["ngrams"] = asdict(settings.ngrams) | {"ngrams": space.n_ngrams, "columns": len(space.node)}
+    return Trained(model, fits, unseen, None if decisions is None else decisions.curve)
+
+
+def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] | None, most_duals: int) -> Task:
+    goal = targets(corpus.labels, corpus.exclusive, classes, joint=settings.joint)
     if corpus.exclusive and set(map(len, corpus.labels)) != {1}:
         raise InputError("every training document needs exactly one label; some have none or several")
-    if corpus.exclusive and len(told.classes) > 2 and settings.threshold != "default":
+    if corpus.exclusive and len(goal.classes) > 2 and settings.threshold != "default":
         raise SettingsError(
-            f"threshold={settings.threshold!r} decides on each category by itself, and these are {len(told.classes)} "
+            f"threshold={settings.threshold!r} decides on each category by itself, and these are {len(goal.classes)} "
             "exclusive classes, of which the most probable is taken; leave it at its default"
         )
-    weights = check_weights(corpus.weights, len(corpus))
-    keep_duals = len(told.fitted) * len(corpus) <= most_duals
+    keep_duals = len(goal.fitted) * len(corpus) <= most_duals
+    return Task(goal, check_weights(corpus.weights, len(corpus)), settings, keep_duals)
+
+
+def _strategy(
+    corpus: Corpus, task: Task, validation: Corpus | None, progress: Progress | None
+) -> tuple[Strategy, tuple[Any, ...], Callable[[], np.ndarray]]:
+    """How to learn it; the data that decide it; and keys of the documents by what they hold, on demand."""
+    settings, seed = task.settings, np.random.SeedSequence(task.settings.random_state)
     if settings.ngrams is not None:
         space = make_space(corpus, settings, progress)
-        apart: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, told))
-        categories: Categories = NgramCategories(space, told, weights, settings, apart, keep_duals)
-        data: tuple[Any, ...] = space.tokens
-    else:
-        made = make_design(corpus, settings, progress)
-        apart = None if validation is None else _validation(validation, made, told)
-        kind = Polytomous if settings.joint else Categories
-        categories = kind(made, told, weights, settings, validation=apart, keep_duals=keep_duals)
-        data = (made.matrix, list(made.feature_names))
-    if checkpoint is None or settings.joint:  # one fit, which is finished or not
-        fits, date = _fit_all(categories, progress), run_date()
-    else:
-        key = fingerprint(settings, _release(), told, weights, *data, apart)
-        with Checkpoint(checkpoint, key, run_date()) as finished:
-            fits, date = _fit_all(categories, progress, finished), finished.started
-    _warn_unconverged(fits, told, settings)
-    if settings.ngrams is None:
-        return _assemble(corpus, settings, told, made, fits, date), fits
-    made, fits = chosen_ngrams(space, fits)
-    model = _assemble(corpus, settings, told, made, fits, date)
-    model.provenance["ngrams"] = asdict(settings.ngrams) | {"ngrams": space.n_ngrams, "columns": len(space.node)}
-    return model, fits
+        apart: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, task))
+        return NgramSearch(task, space, apart), (*space.tokens, apart), lambda: text_keys(corpus.documents, seed)
+    features = make_design(corpus, settings, progress)
+    apart = None if validation is None else _validation(validation, features, task)
+    strategy = (Polytomous if settings.joint else OneVsRest)(task, features, apart)
+    data = (features.matrix, list(features.feature_names), apart)
+    return strategy, data, lambda: matrix_keys(features.matrix, seed)
 
 
-def _validation(corpus: Corpus, made: Design, told: Targets) -> tuple[sp.csr_matrix, Targets, np.ndarray]:
+def _validation(corpus: Corpus, features: Design, task: Task) -> tuple[sp.csr_matrix, Targets, np.ndarray]:
     """Documents to choose by, as the training documents are seen; labels that those lack are left out."""
-    X = check_matrix(corpus.documents) if made.weighting is None else made.weighting.vectors(corpus.documents)
-    if X.shape[1] != made.matrix.shape[1]:
-        raise InputError(f"expected validation documents of {made.matrix.shape[1]} features, got {X.shape[1]}")
-    return X, *_labels(corpus, told)
+    X = check_matrix(corpus.documents) if features.weighting is None else features.weighting.vectors(corpus.documents)
+    if X.shape[1] != features.matrix.shape[1]:
+        raise InputError(f"expected validation documents of {features.matrix.shape[1]} features, got {X.shape[1]}")
+    return X, *_labels(corpus, task)
 
 
-def _labels(corpus: Corpus, told: Targets) -> tuple[Targets, np.ndarray]:
-    known = set(told.classes)
+def _labels(corpus: Corpus, task: Task) -> tuple[Targets, np.ndarray]:
+    known = set(task.targets.classes)
     labels = [tuple(label for label in row if label in known) for row in corpus.labels]
-    return targets(labels, told.exclusive, told.classes), check_weights(corpus.weights, len(corpus))
+    goal = targets(labels, task.targets.exclusive, task.targets.classes)
+    return goal, check_weights(corpus.weights, len(corpus))
+
+
+def _learn(
+    strategy: Strategy,
+    corpus: Corpus,
+    keys: Callable[[], np.ndarray],
+    progress: Progress | None,
+    finished: Checkpoint | None = None,
+) -> tuple[list[CategoryFit], Decisions | None, OutOfFold | None]:
+    """Where the variance is chosen together, unseen documents come first; where each fit finds its own, last."""
+    settings, unseen = strategy.task.settings, None
+    strategy.prepare()
+    stored: dict[int, Any] = {} if finished is None else finished.finished(partial(_stored, strategy))
+    decisions = stored.pop(CHOICE, None)
+    if decisions is None and settings.pools:
+        decisions, unseen = _judge(strategy, corpus, keys, progress, None)
+        if finished is not None and decisions is not None:
+            finished.append(CHOICE, decisions.to_bytes())
+    chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
+    fits = _fit_all(strategy, chosen, progress, stored, finished)
+    if decisions is None and settings.holds_out:
+        decisions, unseen = _judge(strategy, corpus, keys, progress, np.array([one.variance for one in fits]))
+    return fits, decisions, unseen
+
+
+def _stored(strategy: Strategy, number: int, content: bytes) -> CategoryFit | Decisions:
+    """A record of a checkpoint; ValueError for what cannot be one of this training's."""
+    if number == CHOICE:
+        return Decisions.from_bytes(content)
+    if not 0 <= number < strategy.units:
+        raise ValueError(f"record {number} is no category's")
+    return CategoryFit.from_bytes(content).check(strategy.width)
+
+
+def _judge(
+    strategy: Strategy,
+    corpus: Corpus,
+    keys: Callable[[], np.ndarray],
+    progress: Progress | None,
+    variances: np.ndarray | None,
+) -> tuple[Decisions | None, OutOfFold | None]:
+    """What unseen documents decide, under these variances or one that they choose; None where they are too few."""
+    task, settings = strategy.task, strategy.task.settings
+    rows = np.arange(len(task)) if settings.joint else sample_rows(task, every=settings.tunes)
+    folds = _folds(task, corpus, keys)
+    if folds is None or not len(rows):
+        return None, None
+    judge, unseen = Judge(task, rows.tolist(), folds), Unseen(strategy, folds, rows, progress)
+    if variances is None:
+        curve, scores = choose_together(unseen, judge)
+        return decide(judge, scores, curve), scores
+    scores = OutOfFold(folds, rows, unseen.scores(variances[rows], "scoring unseen documents"))
+    return decide(judge, scores, None), scores
+
+
+def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds | None:
+    count = task.settings.folds
+    if task.settings.fold_by == "time":
+        if corpus.times is None:
+            raise InputError('fold_by="time" needs a time for every document; name the field that holds it')
+        return by_time(corpus.times, task.weights, count)
+    of_documents = keys()
+    if len(np.unique(of_documents[task.weights > 0.0])) < LEAST:
+        log.info("fewer than %d different documents: none is held out, and the variance is by their norms", LEAST)
+        return None
+    return deal(task.targets.member, task.weights, of_documents, count, corpus.groups)
+
+
+def portions(corpus: Corpus, count: int, random_state: int | None = 0) -> Folds:
+    """The documents of a corpus in portions of about equal labels, equal documents and groups together."""
+    seed = np.random.SeedSequence(random_state)
+    keys = (matrix_keys if corpus.kind == "vectors" else text_keys)(corpus.documents, seed)
+    goal = targets(corpus.labels, corpus.exclusive)
+    return deal(goal.member, check_weights(corpus.weights, len(corpus)), keys, count, corpus.groups)
 
 
 def _fit_all(
-    categories: Categories, progress: Progress | None, finished: Checkpoint | None = None
+    strategy: Strategy,
+    variance: float | None,
+    progress: Progress | None,
+    fits: dict[int, CategoryFit],
+    finished: Checkpoint | None,
 ) -> list[CategoryFit]:
-    """Every category, in order; those of the checkpoint as they are there, the others appended to it."""
-    if isinstance(categories, Polytomous):
-        return categories.fit_all()
-    fits = {} if finished is None else finished.finished(categories.stored)
-    rows = [row for row in range(len(categories)) if row not in fits]
-    if fits:
-        log.warning("going on after %d of %d categories, from %s", len(fits), len(categories), finished.path)  # type: ignore[union-attr]
-    if rows:
-        categories.prepare()
-    step = None if progress is None else (lambda done: progress("fitting categories", done, len(rows)))
+    """Every row of the model, in order; those that are there as they are, the others appended to the checkpoint."""
+    count, n_jobs = strategy.units, strategy.task.settings.n_jobs
+    units = [unit for unit in range(count) if unit not in fits]
+    if fits and finished is not None:
+        log.warning("going on after %d of %d categories, from %s", len(fits), count, finished.path)
+    step = None if progress is None else (lambda done: progress("fitting categories", done, len(units)))
     if step is not None:
         step(0)
-
-    n_jobs = categories.settings.n_jobs
-    size = min(max(len(rows) // (2 * thread_count(n_jobs)), 8), BLOCK) if categories.together else 1
-    blocks = [rows[first : first + size] for first in range(0, len(rows), size)]
+    size = min(max(len(units) // (2 * thread_count(n_jobs)), 8), BLOCK) if strategy.together else 1
+    blocks = [units[first : first + size] for first in range(0, len(units), size)]
 
     def fit(block: list[int]) -> list[CategoryFit]:
-        done = categories.fit_block(block)
+        done = strategy.fit(block, variance)
         if finished is not None:
-            for row, one in zip(block, done, strict=True):
-                finished.append(row, one.to_bytes())
+            for unit, one in zip(block, done, strict=True):
+                finished.append(unit, one.to_bytes())
         return done
 
     sizes = map(len, blocks)
     tell = None if step is None else (lambda done: step(sum(next(sizes) for _ in range(done))))
-    for block, done in zip(blocks, run_all(fit, blocks, n_jobs=n_jobs, progress=tell), strict=True):
+    results = run_all(fit, blocks, n_jobs=n_jobs, progress=tell)
+    if count < len(strategy.task):  # all rows at once
+        return results[0]
+    for block, done in zip(blocks, results, strict=True):
         fits |= zip(block, done, strict=True)
-    return [fits[row] for row in range(len(categories))]
+    return [fits[row] for row in range(count)]
 
 
 def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> Design:
@@ -197,105 +321,15 @@ def ready_made(text: TextSettings) -> TextSettings:
     return replace(text, tokens="ready", stop_words="none", stemmer="none", cut=None)
 
 
-def _warn_unconverged(fits: list[CategoryFit], told: Targets, settings: TrainSettings) -> None:
+def _warn_unconverged(fits: list[CategoryFit], task: Task) -> None:
     behind = [row for row, one in enumerate(fits) if not one.converged]
     if not behind:
         return
     worst = max(behind, key=lambda row: fits[row].relative_gap)
     warnings.warn(
-        f"{len(behind)} of {len(fits)} fits did not reach tol={settings.tol:g}; the worst is "
-        f"{told.classes[told.fitted[worst]]!r} with a relative gap of {fits[worst].relative_gap:.2g} after "
+        f"{len(behind)} of {len(fits)} fits did not reach tol={task.settings.tol:g}; the worst is "
+        f"{task.label(worst)!r} with a relative gap of {fits[worst].relative_gap:.2g} after "
         f"{fits[worst].rounds} rounds; raise max_iter or tol",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=4,
     )
-
-
-def _assemble(
-    corpus: Corpus, settings: TrainSettings, told: Targets, made: Design, fits: list[CategoryFit], date: str
-) -> LinearModel:
-    of = {name: np.array([getattr(one, name) for one in fits]) for name in (*PROOF, "intercept", "threshold")}
-    pointer = np.concatenate([[0], np.cumsum([len(one.features) for one in fits])])
-    weights = (np.concatenate([one.weights for one in fits]), np.concatenate([one.features for one in fits]), pointer)
-    positives = np.diff(told.member.indptr)[list(told.fitted)]
-    return LinearModel(
-        link="softmax" if settings.joint else settings.link,
-        decision="expected_f1" if settings.threshold == "expected_f1" else "threshold",
-        classes=told.classes,
-        exclusive=told.exclusive,
-        weights=sp.csr_matrix(weights, shape=(len(fits), made.matrix.shape[1])),
-        intercepts=of["intercept"],
-        thresholds=of["threshold"],
-        feature_names=made.feature_names,
-        weighting=made.weighting,
-        fits=FitSummary(**{name: of[name] for name in PROOF}, positives=positives.astype(np.int64)),
-        provenance={**_provenance(corpus, settings, made, fits, date), **_curves(told, fits)},
-    )
-
-
-def _curves(told: Targets, fits: list[CategoryFit]) -> dict[str, Any]:
-    """Held-out log-likelihood by variance, for the report; nothing where no variance was chosen by it."""
-    found = {
-        str(told.classes[column]): {
-            "variances": one.curve.variances.tolist(),
-            "log_likelihood": [float(f"{value:.7g}") for value in one.curve.total],
-            "chosen": one.curve.chosen,
-        }
-        for column, one in zip(told.fitted, fits, strict=True)
-        if one.curve is not None
-    }
-    return {"variance_curves": found} if found else {}
-
-
-@cache
-def _release() -> str:
-    try:
-        return version("lapwing")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _provenance(
-    corpus: Corpus, settings: TrainSettings, made: Design, fits: list[CategoryFit], date: str
-) -> dict[str, Any]:
-    prior = as_prior(settings.prior)
-    about = {
-        "lapwing": _release(),
-        "corpus": corpus.name,
-        "source": dict(corpus.source),
-        "documents": len(corpus),
-        "documents_with_labels": sum(map(bool, corpus.labels)),
-        "features": made.matrix.shape[1],
-        "skipped": corpus.skipped,
-        "prior": "none" if settings.solver == "greedy" else prior.shape.name,
-        **({"prior_rows": [str(row) for row in prior.rows]} if isinstance(prior, PriorTable) else {}),
-        "multi_class": settings.multi_class,
-        "variance": settings.variance if isinstance(settings.variance, str) else "given",
-        "intercept_variance": None if settings.intercept_variance is None else repr(settings.intercept_variance),
-        "class_weight": "given" if isinstance(settings.class_weight, Mapping) else settings.class_weight,
-        "threshold": repr(settings.threshold) if isinstance(settings.threshold, Utility) else settings.threshold,
-        "threshold_data": settings.threshold_data,
-        "solver": settings.solver,
-        "select_features": settings.select_features,
-        "max_features": settings.max_features,
-        "random_state": settings.random_state,
-        "tol": settings.tol,
-        "date": date,
-    }
-    if settings.max_features is not None:
-        about["squeezed"] = [one.shortfall(settings.max_features) for one in fits]
-    if settings.method == "selected-ridge":
-        about["selected_ridge"] = {
-            "hessian": settings.hessian,
-            "penalty": "universal" if settings.alpha is None else "cv" if settings.alpha == "cv" else "given",
-            "alpha": [one.alpha for one in fits],
-            "objective": [one.pruned_objective for one in fits],
-        }
-    return about
-
-
-def run_date() -> str:
-    """The day of the run, UTC; SOURCE_DATE_EPOCH, where set, fixes it."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
-    return moment.date().isoformat()

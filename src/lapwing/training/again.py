@@ -18,15 +18,10 @@ Labels = Sequence[tuple[Hashable, ...]]
 
 
 def settings_of(model: LinearModel) -> TrainSettings:
-    """What the model was trained with, as far as it says."""
-    known = model.provenance
-    if known.get("prior_rows") or known.get("class_weight") == "given":
-        raise InputError("the model does not say which priors or class weights it was given; it cannot be fitted again")
-    intercept = known.get("intercept_variance")
-    return TrainSettings(
-        prior=known.get("prior", "laplace"), link=model.link, class_weight=known.get("class_weight"),
-        intercept_variance=None if intercept is None else float(intercept), tol=known.get("tol", 1e-4),
-    )  # fmt: skip
+    """All settings of the training that made it."""
+    if "settings" not in model.provenance:
+        raise InputError("the model does not say what it was trained with; an earlier release made it. Train it anew")
+    return TrainSettings.from_dict(model.provenance["settings"])
 
 
 def prior_of(model: LinearModel, row: int, settings: TrainSettings) -> Any:

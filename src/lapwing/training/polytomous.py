@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from lapwing.errors import InputError, SettingsError
+from lapwing.selection.folds import Folds
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
 from lapwing.solvers import multinomial
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Prior
-from lapwing.training.category import Categories, CategoryFit
+from lapwing.text import Design
+from lapwing.training.fit import CategoryFit
+from lapwing.training.one_vs_rest import HELD_OUT_TOL, Features, ValidationMatrix
+from lapwing.training.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,116 +41,150 @@ class JointPrior(Prior):
         return arrays
 
 
-class Polytomous(Categories):
-    """The same settings and matrix as for one category after the other, and one fit.
+class Polytomous:
+    """One unit, with all rows of the model.
 
     Coefficients of a feature that has an infinite variance in every class are determined up to a constant common to
     all of them: differences between classes are those of the estimate without a prior, and the deviations from the
     modes add up to 0, which is where Gaussian priors of ever larger variance lead.
     """
 
-    @cached_property
-    def weight(self) -> np.ndarray:
-        return np.asarray(self.weights * self.factor(0, self.told.numbers), dtype=np.float64)
+    together = False
+    at_a_time = 1
+    units = 1
 
-    @cached_property
-    def documents(self) -> np.ndarray:
-        """Of every class, by weight."""
-        return np.bincount(self.told.numbers, weights=self.weight, minlength=len(self.told.classes))
+    def __init__(self, task: Task, design: Design, validation: ValidationMatrix | None = None) -> None:
+        self.task, self.settings, self.given_design = task, task.settings, design
+        self.features, self.validation = Features(task, design), validation
 
-    def fit_all(self) -> list[CategoryFit]:
-        labels, weight, settings = self.told.numbers, self.weight, self.settings
-        prior = JointPrior(tuple(self.prior.bind(self.columns, label) for label in self.told.classes), self._closed())
-        problem = self._joint_problem(prior)
-        variance = np.full(len(self), self.norm_variance) if self.given is None else np.asarray(self.given)
-        self._check_all_flat(prior, prior.compile(variance, len(problem.group), settings.intercept_variance))
-        curve = self._joint_curve(problem, prior, variance)
+    @property
+    def width(self) -> int:
+        return int(self.features.X.shape[1])
+
+    @property
+    def norm_variance(self) -> float:
+        return self.features.norm_variance
+
+    @property
+    def mean_square(self) -> float:
+        return self.features.mean_square
+
+    def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
+        return self.given_design, fits
+
+    def prepare(self) -> None:
+        self.joint(self.task.joint_weights)
+
+    def joint(self, weight: np.ndarray) -> tuple[Problem, JointPrior]:
+        """The problem and the prior, with features selected by documents of these weights."""
+        bound = tuple(self.features.prior.bind(self.features.columns, label) for label in self.task.targets.classes)
+        prior = JointPrior(bound, self._closed(weight))
+        if self.settings.select_features is None:
+            return self.features.whole, prior
+        # Of identical columns some may have been selected and some not.
+        return self.features.problem(self.features.X, None, merge=False), prior
+
+    def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
+        labels, weight, settings = self.task.targets.numbers, self.task.joint_weights, self.settings
+        problem, prior = self.joint(weight)
+        given = self.task.given if variance is None else np.full(len(self.task), variance)
+        variances = np.full(len(self.task), self.norm_variance) if given is None else np.asarray(given)
+        self._check_all_flat(prior, prior.compile(variances, len(problem.group), settings.intercept_variance))
+        curve = self._curve(problem, prior, variances)
         if curve is not None:
-            variance = np.full(len(self), curve.chosen)
-        arrays = prior.compile(variance, len(problem.group), settings.intercept_variance)
+            variances = np.full(len(self.task), curve.chosen)
+        arrays = prior.compile(variances, len(problem.group), settings.intercept_variance)
         result = multinomial.fit(problem, labels, weight, arrays, tol=settings.tol, max_iter=settings.max_iter)
         common = np.all(arrays.flat & np.isinf(arrays.lower) & np.isinf(arrays.upper), axis=0)
         weights = result.weights - np.where(common, (result.weights - arrays.mode).mean(axis=0), 0.0)
+        documents = np.bincount(labels, weights=weight, minlength=len(self.task))
         fits = []
         for k, row in enumerate(weights):
             kept = np.flatnonzero(row[:-1])
-            fits.append(
-                CategoryFit(
-                    features=kept.astype(np.int32),
-                    weights=row[kept],
-                    intercept=float(row[-1]),
-                    threshold=0.0 if self.documents[k] > 0.0 else float("inf"),
-                    variance=float(variance[k]),
-                    objective=result.objective,
-                    gap=result.gap,
-                    kkt=result.kkt,
-                    kkt_bound=result.kkt_bound,
-                    rounds=result.rounds,
-                    converged=result.converged,
-                    curve=curve,
-                    dual=result.dual[k] if self.keep_duals else None,
-                )
-            )
+            one = replace(result, weights=row, variance=float(variances[k]), dual=result.dual[k])
+            threshold = 0.0 if documents[k] > 0.0 else float("inf")
+            fits.append(CategoryFit.of(one, kept, row[kept], threshold, keep_dual=self.task.keep_duals, curve=curve))
         return fits
+
+    def path(self, units: Sequence[int], folds: Folds) -> _JointPath:
+        return _JointPath(self, folds)
 
     def _check_all_flat(self, prior: JointPrior, arrays: PriorArrays) -> None:
         """A feature of infinite variance must not tell some classes from all others: no estimate is finite then."""
-        seen = np.flatnonzero(self.weight > 0.0)
-        X, labels = self.X[seen].tocsc(), self.told.numbers[seen]
+        seen = np.flatnonzero(self.task.joint_weights > 0.0)
+        X, labels = self.features.X[seen].tocsc(), self.task.targets.numbers[seen]
         for j in np.flatnonzero(arrays.flat.any(axis=0)).tolist():
             if j == X.shape[1]:
                 values, classes, name, called = np.ones(len(labels)), labels, INTERCEPT, "the intercept"
             else:
-                part, name = slice(*X.indptr[j : j + 2]), self.columns.names[j]
+                part, name = slice(*X.indptr[j : j + 2]), self.features.columns.names[j]
                 values, classes, called = X.data[part], labels[X.indices[part]], f"the feature {name!r}"
-            above, below = (np.isin(np.arange(len(self)), classes[side]) for side in (values > 0.0, values < 0.0))
+            above, below = (np.isin(np.arange(len(self.task)), classes[side]) for side in (values > 0.0, values < 0.0))
             open_up, open_down = (arrays.flat[:, j] & np.isinf(end[:, j]) for end in (arrays.upper, arrays.lower))
             if moving := _moving(above, below, open_up) or _moving(below, above, open_down):
-                told = ", ".join(repr(self.told.classes[k]) for k in moving)
+                names = ", ".join(repr(self.task.targets.classes[k]) for k in moving)
                 raise InputError(
-                    f"{prior.rows[moving[0]].where(name)}{called} tells {told} from all other classes, and with an "
+                    f"{prior.rows[moving[0]].where(name)}{called} tells {names} from all other classes, and with an "
                     "infinite variance no finite estimate then; give it a variance that is a number"
                 )
 
-    def _closed(self) -> np.ndarray:
+    def _closed(self, weight: np.ndarray) -> np.ndarray:
         """Coefficients of the reference class, and of features that were not selected."""
-        classes, features, reference = self.told.classes, self.X.shape[1], self.settings.reference_class
-        closed = np.zeros((len(classes), features + 1), dtype=bool)
+        targets, features, reference = self.task.targets, self.features.X.shape[1], self.settings.reference_class
+        closed = np.zeros((len(targets.classes), features + 1), dtype=bool)
         if self.settings.select_features is not None:
             closed[:, :-1] = True
-            for k in range(len(classes)):
-                closed[k, self._features(self.told.signs(k), self.weight)] = False
+            for k in range(len(targets.classes)):
+                closed[k, self.features.selected(targets.signs(k), weight)] = False
         if reference is not None:
-            if reference not in classes:
+            if reference not in targets.classes:
                 raise SettingsError(f"reference_class={reference!r} is no class of the training data")
-            closed[classes.index(reference)] = True
+            closed[targets.classes.index(reference)] = True
         return closed
 
-    def _joint_problem(self, prior: JointPrior) -> Problem:
-        if self.settings.select_features is None:
-            return self.problem
-        # Of identical columns some may have been selected and some not.
-        return Problem(self.X, self.weights if self.settings.standardize else None, merge=False)
-
-    def _joint_curve(self, problem: Problem, prior: JointPrior, start: np.ndarray) -> VarianceCurve | None:
+    def _curve(self, problem: Problem, prior: JointPrior, start: np.ndarray) -> VarianceCurve | None:
         """One variance for all classes, by the held-out log-likelihood of the whole model."""
         settings, method = self.settings, str(self.settings.variance)
         if method not in ("cv", "auto"):
             return None
-        plan = replace(settings.cv, variances=settings.cv.variances or default_grid(self.prior))
+        plan = replace(settings.cv, variances=settings.cv.variances or default_grid(self.features.prior))
         return choose_variance(
-            problem, self.told.numbers, self.weight, prior, plan, method=method, start=float(start[0]),
-            seed=self.seeds[0], intercept_variance=settings.intercept_variance, tol=settings.tol,
-            max_iter=settings.max_iter, link="softmax", validation=self._joint_validation(),
+            problem, self.task.targets.numbers, self.task.joint_weights, prior, plan, method=method,
+            start=float(start[0]), seed=self.task.seeds[0], intercept_variance=settings.intercept_variance,
+            tol=settings.tol, max_iter=settings.max_iter, link="softmax", validation=self._apart(),
         )  # fmt: skip
 
-    def _joint_validation(self) -> Validation | None:
+    def _apart(self) -> Validation | None:
         """The documents to choose by that have a class of the training data."""
-        if self.apart is None:
+        if self.validation is None:
             return None
-        X, told, weights = self.apart
-        known = np.flatnonzero(np.diff(told.member.tocsr().indptr))
-        return Validation(X[known], told.numbers, weights[known])
+        X, targets, weights = self.validation
+        known = np.flatnonzero(np.diff(targets.member.tocsr().indptr))
+        return Validation(X[known], targets.numbers, weights[known])
+
+
+class _JointPath:
+    """Fold by fold, each fit from the last."""
+
+    def __init__(self, strategy: Polytomous, folds: Folds) -> None:
+        self.strategy, self.folds = strategy, folds
+        self.started: dict[int, tuple[Problem, JointPrior, np.ndarray | None]] = {}
+
+    def advance(self, variance: np.ndarray) -> np.ndarray:
+        task, settings = self.strategy.task, self.strategy.settings
+        out = np.full((len(self.folds.fold), len(task)), np.nan)
+        for k in range(self.folds.portions):
+            weight = self.folds.training(k, task.joint_weights)
+            problem, prior, beta = self.started.get(k) or (*self.strategy.joint(weight), None)
+            compiled = prior.compile(float(variance[0]), len(problem.group), settings.intercept_variance)
+            arrays = multinomial.merge(problem, compiled)
+            beta = np.clip(arrays.mode.copy() if beta is None else beta, arrays.lower, arrays.upper)
+            tol = max(settings.tol, HELD_OUT_TOL)
+            multinomial.minimise(problem, task.targets.numbers, weight, arrays, beta, tol, settings.max_iter)
+            self.started[k] = problem, prior, beta
+            held_out = self.folds.fold == k
+            out[held_out] = np.column_stack([problem.column_scores(row) for row in beta])[held_out]
+        return out
 
 
 def _moving(most: np.ndarray, least: np.ndarray, free: np.ndarray) -> list[int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +14,16 @@ from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.variance import CrossValidation
 from lapwing.solvers.selected_ridge import HESSIANS
 from lapwing.stats.links import as_link
-from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.prior_table import PriorTable, Row
 from lapwing.stats.priors import Gaussian, Laplace, Prior, as_prior, check_variance
 from lapwing.text import TextSettings
 
-VARIANCES = ("norm", "cv", "auto")
+VARIANCES = ("pooled", "norm", "cv", "auto")
 SOLVERS = ("auto", "clg", "em")
 NGRAM_SOLVERS = ("auto", "exact", "greedy")
 STEP_GRID = (200, 400, 600, 800, 1000)  # IBW08 varied the number of steps between 200 and 1,000
-THRESHOLD_DATA = ("train", "cv")
+THRESHOLD_DATA = ("cv", "train")
+FOLD_BY = ("chance", "time")
 MULTI_CLASS = ("ovr", "multinomial")
 METHODS = ("map", "selected-ridge")
 ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
@@ -54,9 +56,15 @@ class TrainSettings:
     link                "logit" (logistic regression) or "probit"
     multi_class         "ovr": a model per category; "multinomial": one over all of them, for exclusive classes
     reference_class     multinomial: the class whose coefficients are all 0; None for none
-    variance            "norm" (GLM07 Eq. 29), "cv" (over a grid), "auto" (a search without a grid), a number,
-                        or one number per category
+    variance            "pooled" (chosen by all categories together on held-out documents), "norm" (GLM07 Eq. 29), "cv"
+                        (over a grid, each category by itself), "auto" (the same without a grid), a number, or one
+                        number per category
     cv                  folds, runs, grid and rule of cross-validation
+    folds               in how many portions documents are held out, the same for all categories
+    fold_by             how documents are dealt into the folds that all categories share: "chance", or "time", each fold
+                        by fits to earlier ones
+    calibrate           learn from out-of-fold scores what probabilities to give; where there are such scores: where the
+                        variance was chosen by them, or a threshold is tuned on them
     intercept_variance  None: the same prior as the other coefficients; np.inf: none at all
     solver              "auto": certified Newton; "clg": GLM07's algorithm, with its own stopping rule; "em":
                         EGJLM03's. Jeffreys' prior is always fitted by EM. For n-grams "exact" (which "auto" then
@@ -64,7 +72,7 @@ class TrainSettings:
     class_weight        None, "balanced", or label → factor
     threshold           "default" (probability ½), a probability, "error", "f1", "ber", "t11u", "t13u", a
                         `Utility`, or "expected_f1" (decided anew for every batch)
-    threshold_data      tune on the scores of the training documents, or on "cv", held-out ones
+    threshold_data      tune on "cv", the scores of held-out documents, or on those of the training documents
     select_features     keep this many features per category before the fit, by `feature_score`
     max_features        at most this many per category: those of the weakest prior that keeps no more, fitted anew with
                         a variance that cross-validation chooses of those no stronger, unless it is given
@@ -77,17 +85,20 @@ class TrainSettings:
     """
 
     text: TextSettings = field(default_factory=TextSettings)
-    prior: str | Prior = "laplace"
+    prior: str | Prior = "elasticnet"
     link: str = "logit"
     multi_class: str = "ovr"
     reference_class: Hashable | None = None
-    variance: str | float | Sequence[float] = "norm"
+    variance: str | float | Sequence[float] = "pooled"
     cv: CrossValidation = field(default_factory=CrossValidation)
+    folds: int = 5
+    fold_by: str = "chance"
+    calibrate: bool = True
     intercept_variance: float | None = None
     solver: str = "auto"
     class_weight: str | Mapping[Hashable, float] | None = None
     threshold: str | float | Utility = "default"
-    threshold_data: str = "train"
+    threshold_data: str = "cv"
     select_features: int | None = None
     feature_score: str = "bns"
     max_features: int | None = None
@@ -121,6 +132,7 @@ class TrainSettings:
             raise SettingsError(f"tol must be between 0 and 1, got {self.tol!r}")
         object.__setattr__(self, "tol", float(self.tol))
         _whole(self, "max_iter", least=1)
+        _whole(self, "folds", least=2)
         _whole(self, "select_features", least=1, optional=True)
         _whole(self, "max_features", least=1, optional=True)
         if self.max_features is not None and not prior.shape.strengths(np.ones(1))[0].any():
@@ -132,6 +144,7 @@ class TrainSettings:
         for name, choices in (
             ("solver", SOLVERS if self.ngrams is None else NGRAM_SOLVERS),
             ("threshold_data", THRESHOLD_DATA),
+            ("fold_by", FOLD_BY),
             ("feature_score", tuple(SCORES)),
             ("multi_class", MULTI_CLASS),
             ("method", METHODS),
@@ -147,10 +160,52 @@ class TrainSettings:
         if not prior.shape.convex:
             if prior.shape is not prior:
                 raise SettingsError("prior knowledge goes with laplace, gaussian or elasticnet, not with jeffreys")
-            if self.variance != "norm":
+            if self.variance not in ("norm", "pooled"):
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
             if self.solver == "clg":
                 raise SettingsError("prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not 'clg'")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of them, as JSON has it, but for the number of threads, on which nothing depends."""
+        record: dict[str, Any] = _plain(self)
+        del record["n_jobs"]
+        return {**record, "text": self.text.to_dict()}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> TrainSettings:
+        """What `to_dict` gave."""
+        values = dict(record)
+        try:
+            values["text"] = TextSettings.from_dict(values["text"])
+            values["prior"] = _prior(values["prior"])
+            grid = values["cv"]["variances"]
+            values["cv"] = CrossValidation(**{**values["cv"], "variances": None if grid is None else tuple(grid)})
+            values["ngrams"] = None if values["ngrams"] is None else NgramSettings(**values["ngrams"])
+            values["intercept_variance"] = _number(values["intercept_variance"])
+            if isinstance(values["threshold"], dict):
+                values["threshold"] = Utility(**values["threshold"])
+            if isinstance(values["class_weight"], list):
+                values["class_weight"] = dict(values["class_weight"])
+            return cls(**values)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise SettingsError(f"these are not the settings of a training: {error}") from error
+
+    @property
+    def tunes(self) -> bool:
+        """Whether thresholds are tuned on held-out documents."""
+        return self.fixed_threshold is None and self.threshold_data == "cv" and not self.joint
+
+    @property
+    def pools(self) -> bool:
+        """Whether all categories choose one variance together."""
+        chosen = self.variance == "pooled" and as_prior(self.prior).convex
+        return chosen and self.solver != "greedy" and self.max_features is None
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether documents are scored by fits that did not see them."""
+        chosen = self.variance in ("pooled", "cv", "auto") and as_prior(self.prior).convex
+        return self.tunes or (chosen and (self.calibrate or self.pools))
 
     @property
     def joint(self) -> bool:
@@ -228,6 +283,38 @@ class TrainSettings:
         if isinstance(self.threshold, Utility):
             return None
         return float(as_link(self.link).quantile(np.asarray(self.threshold, dtype=float)))
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: what is infinite by name, mappings as pairs, values with settings of their own as objects."""
+    if isinstance(value, Prior):
+        return {"name": value.name, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+    if is_dataclass(value):  # where a row of a prior was read is nobody's business
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name != "where"}
+    if isinstance(value, Mapping):
+        return [[_plain(key), _plain(one)] for key, one in value.items()]
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return repr(value)
+    return value
+
+
+def _number(value: Any) -> Any:
+    return float(value) if value in ("inf", "-inf") else value
+
+
+def _prior(record: Any) -> str | Prior:
+    """What `_plain` made of a prior."""
+    if isinstance(record, str):
+        return record
+    name, rest = record["name"], {key: value for key, value in record.items() if key != "name"}
+    if name == PriorTable.name:
+        rows = [Row(**{key: _number(value) for key, value in row.items()}) for row in rest["rows"]]
+        return PriorTable(rows, base=_prior(rest["base"]), strict=rest["strict"])
+    return type(as_prior(name))(**{key: _number(value) for key, value in rest.items()})
 
 
 def _whole(settings: object, name: str, *, least: int | None, optional: bool = False) -> None:

@@ -68,7 +68,10 @@ def targets(
         raise InputError("training needs labelled documents, and none of these has a label")
     number = {label: k for k, label in enumerate(classes)}
     rows = np.repeat(np.arange(len(labels)), np.fromiter(map(len, labels), dtype=np.int64, count=len(labels)))
-    columns = np.fromiter(map(number.__getitem__, chain.from_iterable(labels)), dtype=np.int64, count=len(rows))
+    try:
+        columns = np.fromiter(map(number.__getitem__, chain.from_iterable(labels)), dtype=np.int64, count=len(rows))
+    except KeyError as error:
+        raise InputError(f"a document has the label {error.args[0]!r}, which is none of the classes given") from None
     member = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))
     return Targets(tuple(classes), exclusive, member, joint)
 

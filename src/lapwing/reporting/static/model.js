@@ -272,7 +272,7 @@ function localModel(data, table, snowball) {
 }
 
 // LinearModel.decide for one text: [{name, row, sign, probability, chosen}], a class each.
-function classesOf({ classes, exclusive, decision }, thresholds, scores, proba) {
+function classesOf({ classes, exclusive, decision, link, coupling }, thresholds, scores, proba) {
   const member = (row) => {
     if (decision === "threshold") return scores[row] > thresholds[row];
     // The best expected F1 of one text: p for yes, 1 - p for no.
@@ -287,8 +287,19 @@ function classesOf({ classes, exclusive, decision }, thresholds, scores, proba) 
   let best = 0;
   const open = (row) => (thresholds[row] < Infinity ? scores[row] : -Infinity);
   for (let row = 1; row < scores.length; row++) if (open(row) > open(best)) best = row;
-  const total = exclusive ? proba.reduce((sum, one) => sum + one, 0) : 1; // as LinearModel.class_proba
+  const own = exclusive && link !== "softmax" ? coupled(coupling, link, scores, proba) : proba;
   return classes.map((name, row) => ({
-    name, row, sign: 1, probability: total > 0 ? proba[row] / total : 1 / classes.length, chosen: exclusive ? row === best : member(row),
+    name, row, sign: 1, probability: own[row], chosen: exclusive ? row === best : member(row),
   }));
+}
+
+// Coupling.logits: p_k ∝ e^(u s_k) F(s_k)^v.
+function coupled([u, v], link, scores, proba) {
+  const lnF = (s, p) => (link === "logit" ? Math.min(s, 0) - Math.log1p(Math.exp(-Math.abs(s))) : Math.log(p));
+  const logits = Array.from(scores, (s, row) => u * s + v * lnF(s, proba[row]));
+  const top = Math.max(...logits);
+  if (top === -Infinity) return logits.map(() => 1 / logits.length);
+  const powers = logits.map((one) => Math.exp(one - top));
+  const total = powers.reduce((sum, one) => sum + one, 0);
+  return powers.map((one) => one / total);
 }

@@ -1,0 +1,141 @@
+"""From out-of-fold scores to probabilities that keep their word.
+
+A category's score s becomes a s + b before the link. Each category has its own line, drawn towards the mean of all
+lines as if by a Gaussian prior around it, so that a category of ten documents stays near it and one of a thousand goes
+where its documents say:
+
+    min_{a,b}  Σ_i c_i loss(y_i (a s_i + b)) + (a - A)²/(2σ²) + (b - B)²/(2τ²),   (A, B) the mean over categories
+
+Where classes exclude each other their scores are coupled: with F the link's distribution function,
+
+    p_k ∝ e^{u s_k} F(s_k)^v,   u, v ≥ 0
+
+F alone (u = 0, v = 1) is one-vs-rest made to add up to 1; e^s alone a softmax; what lies between is measured.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lapwing.model.calibration import Coupling
+from lapwing.stats.links import Link, log_sum_exp
+
+COMMON = (1.0, 3.0)  # how far the common slope is from 1 and the common offset from 0, as standard deviations:
+OWN = (0.3, 2.0)  # of the line of one category from the mean of all
+TURNS = 3  # of lines and their mean
+FLATTEST = 0.01  # slope: a category whose scores say nothing keeps their order
+ROUNDS = 50
+MOST = 2_000_000  # scores that the common line is drawn through; more would not move it
+
+
+class Line(NamedTuple):
+    """Scores s become slope·s + offset."""
+
+    slope: float = 1.0
+    offset: float = 0.0
+
+
+def fit_line(
+    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, around: Line, spread: tuple[float, float]
+) -> tuple[Line, float]:
+    """The line of the heading, σ and τ its `spread`, and the loss along it; by Newton's method."""
+    precision = np.array(spread) ** -2.0
+    centre = line = np.array(around)
+
+    def value(line: np.ndarray) -> tuple[float, float]:
+        loss = float(weight @ link.loss(y * (line[0] * scores + line[1])))
+        return loss + float(0.5 * precision @ (line - centre) ** 2), loss
+
+    here, loss = value(line)
+    for _ in range(ROUNDS):
+        margin = y * (line[0] * scores + line[1])
+        theta = link.theta(margin)
+        pull, bend = weight * y * theta, weight * link.curvature(margin, theta)
+        slope = precision * (line - centre) - np.array([pull @ scores, pull.sum()])
+        cross = bend @ scores
+        H = np.array([[bend @ scores**2, cross], [cross, bend.sum()]]) + np.diag(precision)
+        H += np.diag(1e-12 * np.diag(H) + 1e-300)
+        step = -np.linalg.solve(H, slope)
+        share = 1.0
+        while share > 1e-4 and not value(line + share * step)[0] < here:
+            share *= 0.5
+        after, new_loss = value(line + share * step)
+        if not after < here:
+            break
+        line, fell = line + share * step, here - after
+        here, loss = after, new_loss
+        if fell <= 1e-10 * abs(here):
+            break
+    return Line(max(float(line[0]), FLATTEST), float(line[1])), loss
+
+
+def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link) -> tuple[Line, float]:
+    """One line for all categories, and the loss along it: scores, labels ±1 and weights (n, rows) each."""
+    s, signs, w = scores.ravel(), y.ravel(), weight.ravel()
+    thin = -(-s.size // MOST)
+    line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON)
+    return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset)))
+
+
+def own_lines(
+    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, start: Line
+) -> tuple[Line, list[Line]]:
+    """(the mean of all lines, a line for every category), from the common line on."""
+    mean, parts = start, list(zip(scores.T, y.T, weight.T, strict=True))
+    for _ in range(TURNS if len(parts) > 2 else 0):
+        lines = [fit_line(*one, link, mean, OWN)[0] for one in parts]
+        mean = Line(*np.mean(lines, axis=0).tolist())
+    return mean, [fit_line(*one, link, mean, OWN)[0] for one in parts]
+
+
+def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> float:
+    """The likeliest t in p_k ∝ e^{t s_k}, drawn towards 1; by Newton's method. scores (n, K), classes (n,) numbers."""
+    rows, t = np.arange(len(classes)), 1.0
+    for _ in range(ROUNDS):
+        p = np.exp(t * scores - log_sum_exp(t * scores)[:, None])
+        mean = (p * scores).sum(axis=1)
+        slope = float(weight @ (mean - scores[rows, classes])) + (t - 1.0) / COMMON[0] ** 2
+        bend = float(weight @ ((p * scores**2).sum(axis=1) - mean**2)) + COMMON[0] ** -2.0
+        step = min(max(-slope / bend, -0.5 * t), t)
+        t += step
+        if abs(step) <= 1e-9 * t:
+            break
+    return max(t, FLATTEST)
+
+
+def fit_coupling(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray, link: Link) -> Coupling:
+    """The likeliest (u, v): the log-likelihood is concave in them. scores (n, K), classes (n,) numbers."""
+    parts = np.stack([scores, -link.loss(scores)])  # (2, n, K)
+    rows = np.arange(len(classes))
+
+    def value(at: np.ndarray) -> float:
+        logits = np.tensordot(at, parts, 1)
+        return float(weight @ (log_sum_exp(logits) - logits[rows, classes]))
+
+    at = np.array([0.0, 1.0])
+    here = value(at)
+    for _ in range(ROUNDS):
+        logits = np.tensordot(at, parts, 1)
+        p = np.exp(logits - log_sum_exp(logits)[:, None])
+        mean = np.einsum("jnk,nk->jn", parts, p)
+        slope = (mean - parts[:, rows, classes]) @ weight
+        H = np.einsum("ink,jnk,nk,n->ij", parts, parts, p, weight) - (mean * weight) @ mean.T
+        free = (at > 0.0) | (slope < 0.0)  # at 0 and pushed below: stay
+        if not free.any():
+            break
+        step = np.zeros(2)
+        keep = np.ix_(free, free)
+        step[free] = -np.linalg.solve(H[keep] + np.diag(1e-12 * np.diag(H)[free] + 1e-300), slope[free])
+        share = 1.0
+        while share > 1e-4 and not value(np.maximum(at + share * step, 0.0)) < here:
+            share *= 0.5
+        new = np.maximum(at + share * step, 0.0)
+        after = value(new)
+        if not after < here:
+            break
+        at, fell, here = new, here - after, after
+        if fell <= 1e-10 * abs(here):
+            break
+    return Coupling(*at.tolist()) if at.any() else Coupling()

@@ -1,0 +1,91 @@
+"""Which documents are held out together: by chance within labels, by groups that stay together, or by time.
+
+Chance goes by what a document holds, not by where it stands: equal documents are held out together, so that none is
+judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError
+
+
+class Folds(NamedTuple):
+    """fold (n,): the portion a document is held out in, -1 where it never is; forward: fits see earlier ones only."""
+
+    fold: np.ndarray
+    portions: int
+    forward: bool = False
+
+    def training(self, k: int, weight: np.ndarray) -> np.ndarray:
+        """Weights of the documents to fit with while portion k is held out."""
+        return np.where(self.fold < k if self.forward else self.fold != k, weight, 0.0)
+
+    @property
+    def held_out(self) -> np.ndarray:
+        """(n,) whether a document is held out at all."""
+        return self.fold >= 0
+
+
+def matrix_keys(X: sp.csr_matrix, seed: np.random.SeedSequence) -> np.ndarray:
+    """A number for every row, drawn by what it holds: equal rows have equal ones, to the bit."""
+    return np.asarray(X @ np.random.default_rng(seed).standard_normal(X.shape[1]))
+
+
+def text_keys(texts: Iterable[str], seed: np.random.SeedSequence) -> np.ndarray:
+    """The same for texts."""
+    salt = seed.generate_state(2).tobytes()
+    digests = (hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8, salt=salt) for text in texts)
+    return np.array([int.from_bytes(one.digest(), "little") for one in digests], dtype=np.uint64)
+
+
+def deal(member: sp.csc_matrix, weight: np.ndarray, keys: np.ndarray, count: int, groups: Any = None) -> Folds:
+    """Portions in which every label stands about equally often.
+
+    A document counts for the rarest of its labels; those that count for one are put in the order of their keys and
+    dealt out in turn, beginning where the last label left off. Documents of one group go together, for the rarest
+    label of any of them; so do documents with one key. What has no weight is never held out.
+
+    member (n, classes) 0/1; weight, keys (n,); groups (n,) or None
+    """
+    present = np.flatnonzero(weight > 0.0)
+    unit_of = _numbers(keys if groups is None else groups, len(weight))[present]
+    names, unit = np.unique(unit_of, return_inverse=True)
+    count = min(count, len(names))
+    if count < 2:
+        raise InputError(f"cross-validation needs two or more different {'documents' if groups is None else 'groups'}")
+    rank = np.empty(member.shape[1], dtype=np.int64)  # 0 for the rarest label
+    rank[np.argsort(weight @ member, kind="stable")] = np.arange(len(rank))
+    stratum = np.full(len(weight), len(rank))  # of those without a label
+    np.minimum.at(stratum, member.indices, rank[np.repeat(np.arange(len(rank)), np.diff(member.indptr))])
+    of_unit, key_of_unit = np.full(len(names), len(rank)), np.full(len(names), keys.max())
+    np.minimum.at(of_unit, unit, stratum[present])
+    np.minimum.at(key_of_unit, unit, keys[present])
+    portion = np.empty(len(names), dtype=np.int64)
+    portion[np.lexsort((key_of_unit, of_unit))] = np.arange(len(names)) % count
+    fold = np.full(len(weight), -1)
+    fold[present] = portion[unit]
+    return Folds(fold, count)
+
+
+def by_time(times: Any, weight: np.ndarray, count: int) -> Folds:
+    """The documents in order of time, cut into count + 1 portions: each but the first is held out from fits to all
+    earlier ones. Documents of one moment stay together."""
+    moment = _numbers(times, len(weight))
+    earlier = np.concatenate([[0.0], np.cumsum(np.bincount(moment, weights=weight))])[moment]
+    fold = np.minimum((earlier * (count + 1) / weight.sum()).astype(np.int64), count) - 1
+    if len(np.unique(fold)) < 2:
+        raise InputError("folds by time need documents of two or more moments")
+    return Folds(fold, count, forward=True)
+
+
+def _numbers(values: Any, n: int) -> np.ndarray:
+    if len(values) != n:
+        raise InputError(f"expected one group or moment for each of {n} documents, got {len(values)}")
+    return np.unique(np.asarray(values), return_inverse=True)[1].ravel()

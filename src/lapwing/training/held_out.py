@@ -1,0 +1,337 @@
+"""Documents that a fit has not seen: they choose the variance, calibrate, tune thresholds, and tell how good it all is.
+
+Every unit is fitted to all but each fold, and scores the documents left out. One pass serves everything.
+
+The variance is chosen together: with s_ik the out-of-fold score of document i in category k under variance v, that v
+is taken for which Σ_k Σ_i c_ik loss(y_ik (a s_ik + b)) is least, (a, b) being the best line for that v. Categories too
+rare to choose for themselves choose together (EGJLM03: take the hyperparameter from similar problems), and as the line
+is fitted anew for every v, what is compared is what calibrated probabilities would lose.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lapwing.engine import run_all
+from lapwing.evaluate.calibration import calibration
+from lapwing.model.calibration import Coupling
+from lapwing.model.conformal import Conformal
+from lapwing.selection import tune
+from lapwing.selection.calibration import Line, common_line, fit_coupling, fit_temperature, own_lines
+from lapwing.selection.folds import Folds
+from lapwing.stats.links import LINKS, Link, softmax
+from lapwing.training.task import Path, Strategy, Task
+
+SAMPLE = 64  # categories that choose for all, where there are more than twice as many
+STEP = math.sqrt(10.0)  # from one variance to the next
+MOST_STEPS = 12
+LEVEL = 1e-3  # relative difference of losses that is none: the stronger prior is taken
+WORSE = 1.005  # times the least loss at which the search ends
+GAIN = 0.0025  # relative fall of the loss below which two steps in a row end it,
+LEARNED = 0.98  # once it is below this share of what is lost by saying how frequent each category is
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class PooledCurve:
+    """What all categories together lose on held-out documents under each variance, calibrated by the best line."""
+
+    variances: tuple[float, ...]
+    loss: tuple[float, ...]
+    chosen: float
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """scores (n, len(rows)) of some rows of the model, each by a fit that did not see the document."""
+
+    folds: Folds
+    rows: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What the scores of unseen documents decide.
+
+    curve               how the variance was chosen; None where it was not, or not together
+    slope, offset       (rows,) the lines of calibration; None without
+    coupling            of exclusive classes
+    thresholds          (rows,) on calibrated scores, NaN where they are not tuned on these documents
+    summary             how good the whole is on documents it has not seen, for people
+    conformal           what these documents let the model promise; None where not all rows were judged
+    """
+
+    curve: PooledCurve | None
+    slope: np.ndarray | None
+    offset: np.ndarray | None
+    coupling: Coupling
+    thresholds: np.ndarray
+    summary: dict[str, Any]
+    conformal: Conformal | None
+
+    def to_bytes(self) -> bytes:
+        record = {
+            "curve": None if self.curve is None else vars(self.curve),
+            **{
+                name: None if getattr(self, name) is None else getattr(self, name).tolist()
+                for name in ("slope", "offset", "thresholds")
+            },
+            "coupling": self.coupling,
+            "summary": self.summary,
+            "conformal": None if self.conformal is None else vars(self.conformal),
+        }
+        return json.dumps(record, default=lambda array: array.tolist()).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Decisions:
+        record = json.loads(content)
+        if record["curve"] is not None:
+            curve = record["curve"]
+            record["curve"] = PooledCurve(tuple(curve["variances"]), tuple(curve["loss"]), curve["chosen"])
+        for name in ("slope", "offset", "thresholds"):
+            record[name] = None if record[name] is None else np.array(record[name], dtype=np.float64)
+        if record["conformal"] is not None:
+            arrays: dict[str, Any] = {
+                name: np.array(value, dtype=np.int64 if name in ("pointer", "taken", "wrong") else np.float64)
+                if isinstance(value, list)
+                else value
+                for name, value in record["conformal"].items()
+            }
+            record["conformal"] = Conformal(**arrays)
+        return cls(**{**record, "coupling": Coupling(*record["coupling"])})
+
+
+class Judge:
+    """Labels and weights of the documents in some rows of the model, as arrays (n, rows)."""
+
+    def __init__(self, task: Task, rows: Sequence[int], folds: Folds) -> None:
+        self.task, self.rows, self.folds = task, list(rows), folds
+        self.link: Link = LINKS[task.settings.link]
+        self.joint = task.settings.joint
+        self.y = np.column_stack([task.signs(row) for row in rows])
+        columns = [task.joint_weights if self.joint else task.document_weights(row) for row in rows]
+        self.weight = np.where(folds.held_out[:, None], np.column_stack(columns), 0.0)
+        self.seen = np.flatnonzero(folds.held_out)
+
+    @property
+    def base_loss(self) -> float:
+        """Of saying how frequent each category is."""
+        inside = (self.weight * (self.y > 0)).sum(axis=0)
+        share = inside / np.maximum(self.weight.sum(axis=0), 1e-300)
+        parts = [p * math.log(p) for p in (*share, *(() if self.joint else 1.0 - share)) if p > 0.0]
+        return -float(np.sum(parts)) * float(self.weight.sum()) / len(self.rows)
+
+    def loss(self, scores: np.ndarray, *, calibrate: bool) -> float:
+        if self.joint:
+            t = fit_temperature(*self._classes(scores, self.seen)) if calibrate else 1.0
+            values, classes, weight = self._classes(t * scores, self.seen)
+            p = softmax(values)[np.arange(len(classes)), classes]
+            return -float(weight @ np.log(np.maximum(p, 1e-300)))
+        y, weight = self.y[self.seen], self.weight[self.seen]
+        if calibrate:
+            return common_line(scores[self.seen], y, weight, self.link)[1]
+        return float(np.sum(weight * self.link.loss(y * scores[self.seen])))
+
+    def _classes(self, scores: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return scores[documents], self.task.targets.numbers[documents], self.weight[documents, 0]
+
+    def lines(self, scores: np.ndarray, documents: np.ndarray) -> tuple[Line, list[Line]]:
+        """The common line and that of every row, by some documents."""
+        if self.joint:
+            line = Line(fit_temperature(*self._classes(scores, documents)))
+            return line, [line] * len(self.rows)
+        s, y, weight = scores[documents], self.y[documents], self.weight[documents]
+        common, _ = common_line(s, y, weight, self.link)
+        if len(self.rows) == 1:
+            return common, [common]
+        return own_lines(s, y, weight, self.link, common)
+
+    def thresholds(self, scores: np.ndarray, documents: np.ndarray) -> np.ndarray:
+        """Tuned on calibrated scores of some documents; NaN where the settings fix them."""
+        settings = self.task.settings
+        if settings.fixed_threshold is not None or settings.threshold_data == "train" or self.joint:
+            return np.full(len(self.rows), np.nan)
+        parts = zip(scores[documents].T, self.y[documents].T, self.weight[documents].T, strict=True)
+        return np.array([tune(settings.threshold, s, y, weight) for s, y, weight in parts])  # type: ignore[arg-type]
+
+    @property
+    def couples(self) -> bool:
+        """Whether rows are exclusive classes, fitted one by one, all of them here."""
+        exclusive = self.task.targets.exclusive and len(self.rows) > 1
+        return exclusive and not self.joint and len(self.rows) == len(self.task)
+
+    def coupling(self, scores: np.ndarray, documents: np.ndarray) -> Coupling:
+        if not self.couples:
+            return Coupling()
+        values, classes, _ = self._classes(scores, documents)
+        return fit_coupling(values, classes, self.task.joint_weights[documents], self.link)
+
+    def probability(self, scores: np.ndarray, coupling: Coupling) -> np.ndarray:
+        """(documents, classes here) of calibrated scores, as the model will say it."""
+        if self.joint:
+            return softmax(scores)
+        if self.couples:
+            return softmax(coupling.logits(scores, self.link))
+        p = self.link.probability(scores)
+        return np.hstack([1.0 - p, p]) if self.task.targets.exclusive and len(self.task) == 1 else p
+
+
+def sample_rows(task: Task, *, every: bool) -> np.ndarray:
+    """Rows of the model that choose for all: all of them, or some evenly by size; none if none can be learned."""
+    members = np.diff(task.targets.member.indptr)[list(task.targets.fitted)]
+    rows = np.flatnonzero((members >= 2) & (members <= task.targets.member.shape[0] - 2))
+    if not len(rows):
+        return rows
+    if every or len(task) <= 2 * SAMPLE:
+        return np.arange(len(task))
+    order = rows[np.argsort(-members[rows], kind="stable")]
+    return np.sort(order[np.linspace(0, len(order) - 1, SAMPLE).round().astype(int)])
+
+
+class Unseen:
+    """Fits that leave out a fold at a time, for some rows of the model, along a path of variances."""
+
+    def __init__(self, strategy: Strategy, folds: Folds, rows: np.ndarray, progress: Progress | None) -> None:
+        self.strategy, self.folds, self.rows, self.progress = strategy, folds, rows, progress
+        self.joint = strategy.task.settings.joint
+        units = [0] if self.joint else rows.tolist()
+        size = strategy.at_a_time
+        self.blocks = [units[first : first + size] for first in range(0, len(units), size)]
+        self.paths: list[Path] = [strategy.path(block, folds) for block in self.blocks]
+
+    def scores(self, variance: np.ndarray, stage: str) -> np.ndarray:
+        """(n, rows), a variance per row."""
+        parts = [variance[:1]] if self.joint else np.split(variance, np.cumsum([len(b) for b in self.blocks])[:-1])
+        total, progress = len(self.rows), self.progress
+        sizes = iter([total] if self.joint else [len(block) for block in self.blocks])
+
+        def step(done: int) -> None:
+            if progress is not None:
+                progress(stage, sum(next(sizes) for _ in range(done)), total)
+
+        work = list(zip(self.paths, parts, strict=True))
+        n_jobs = self.strategy.task.settings.n_jobs
+        columns = run_all(lambda one: one[0].advance(one[1]), work, n_jobs=n_jobs, progress=step)
+        return np.hstack(columns)
+
+
+def choose_together(unseen: Unseen, judge: Judge) -> tuple[PooledCurve, OutOfFold]:
+    """The variance of the heading, and the scores under it."""
+    settings = unseen.strategy.task.settings
+    losses: dict[float, float] = {}
+    best: tuple[float, np.ndarray] | None = None
+
+    def lose(variance: float) -> float:
+        nonlocal best
+        scores = unseen.scores(np.full(len(unseen.rows), variance), f"comparing variances ({variance:.3g})")
+        losses[variance] = loss = judge.loss(scores, calibrate=settings.calibrate)
+        if best is None or loss < losses[best[0]] * (1.0 if variance < best[0] else 1.0 - LEVEL):
+            best = variance, scores
+        return loss
+
+    if settings.cv.variances is not None:
+        for variance in sorted(settings.cv.variances):
+            lose(variance)
+    else:
+        first = _rounded(1.0 / unseen.strategy.mean_square)
+        _ascend(lose, losses, first, judge.base_loss)
+        if min(losses, key=lambda v: losses[v]) == first:
+            for k in range(1, MOST_STEPS):
+                if lose(_rounded(first * STEP**-k)) > min(losses.values()):
+                    break
+    assert best is not None
+    variances = sorted(losses)
+    curve = PooledCurve(tuple(variances), tuple(losses[v] for v in variances), best[0])
+    return curve, OutOfFold(unseen.folds, unseen.rows, best[1])
+
+
+def _ascend(lose: Callable[[float], float], losses: dict[float, float], first: float, base: float) -> None:
+    """From a strong prior to weaker ones, until the loss has risen, or falls no more."""
+    gains = []
+    for k in range(MOST_STEPS):
+        before = min(losses.values(), default=math.inf)
+        loss = lose(_rounded(first * STEP**k))
+        gains.append((before - loss) / before if before < math.inf else 1.0)
+        if loss > WORSE * before or (loss < LEARNED * base and max(gains[-2:]) < GAIN):
+            return
+
+
+def _rounded(variance: float) -> float:
+    return float(f"{variance:.3g}")
+
+
+def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decisions:
+    """All that hangs on the scores of unseen documents."""
+    task, settings = judge.task, judge.task.settings
+    common, own = judge.lines(seen.scores, judge.seen) if settings.calibrate else (Line(), [Line()] * len(judge.rows))
+    slope, offset = np.full(len(task), common.slope), np.full(len(task), common.offset)
+    slope[judge.rows], offset[judge.rows] = zip(*own, strict=True)
+    calibrated = slope[judge.rows] * seen.scores + offset[judge.rows]
+    thresholds = np.full(len(task), np.nan)
+    thresholds[judge.rows] = judge.thresholds(calibrated, judge.seen)
+    return Decisions(
+        curve=curve,
+        slope=slope if settings.calibrate else None,
+        offset=offset if settings.calibrate else None,
+        coupling=judge.coupling(calibrated, judge.seen) if settings.calibrate else Coupling(),
+        thresholds=thresholds,
+        **_honest(judge, seen),
+    )
+
+
+def _honest(judge: Judge, seen: OutOfFold) -> dict[str, Any]:
+    """Lines, coupling and thresholds for each fold from the other folds: nothing is judged by what it has seen."""
+    task, settings, fold = judge.task, judge.task.settings, judge.folds.fold
+    two = task.targets.exclusive and len(task) == 1
+    classes = 2 if two else len(judge.rows)
+    proba, chosen = np.zeros((len(fold), classes)), np.zeros((len(fold), classes), dtype=bool)
+    for k in range(judge.folds.portions):
+        here, others = fold == k, np.flatnonzero((fold >= 0) & (fold != k))
+        own = judge.lines(seen.scores, others)[1] if settings.calibrate else [Line()] * len(judge.rows)
+        slope, offset = (np.array(part) for part in zip(*own, strict=True))
+        scores = slope * seen.scores + offset
+        coupling = judge.coupling(scores, others) if settings.calibrate else Coupling()
+        proba[here] = judge.probability(scores[here], coupling)
+        if task.targets.exclusive and not two:
+            chosen[here, np.argmax(scores[here], axis=1)] = True
+            continue
+        fixed = settings.fixed_threshold
+        cut = judge.thresholds(scores, others) if fixed is None else np.full(len(judge.rows), fixed)
+        yes = scores[here] > np.nan_to_num(cut, nan=0.0)
+        chosen[here] = np.hstack([~yes, yes]) if two else yes
+    truth = judge.y > 0
+    truth = (np.hstack([~truth, truth]) if two else truth)[judge.seen]
+    proba, chosen = proba[judge.seen], chosen[judge.seen]
+    tp, size = (truth & chosen).sum(axis=0), truth.sum(axis=0) + chosen.sum(axis=0)
+    whole, _ = calibration(truth, proba, exclusive=task.targets.exclusive)
+    every = len(judge.rows) == len(task)
+    seed = task.settings.random_state or 0
+    conformal = Conformal.of(proba, truth, task.targets.exclusive, "folds", seed) if every else None
+    occurs = truth.any(axis=0)
+    summary = {
+        "folds": judge.folds.portions,
+        "documents": len(judge.seen),
+        "categories": len(judge.rows),
+        "macro_f1": float(np.mean((2.0 * tp / np.maximum(size, 1))[occurs])),
+        "micro_f1": float(2.0 * tp.sum() / max(int(size.sum()), 1)),
+        **({"accuracy": float(tp.sum() / len(truth))} if task.targets.exclusive else {}),
+        **whole.to_dict(),
+    }
+    return {"conformal": conformal, "summary": _without_nan(summary)}
+
+
+def _without_nan(value: Any) -> Any:
+    """As JSON can hold it: None for what is not a number."""
+    if isinstance(value, dict):
+        return {key: _without_nan(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

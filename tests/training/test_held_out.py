@@ -1,0 +1,150 @@
+"""What unseen documents decide: the variance, calibration, thresholds, and how good a model says it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import lapwing
+from lapwing.corpus import Corpus
+from lapwing.formats import load, save
+from lapwing.formats.model_file import to_bytes
+from lapwing.stats.links import sigmoid
+from lapwing.training import TrainSettings, learn
+
+
+def corpus(n: int = 400, classes: int = 6, seed: int = 0, exclusive: bool = False) -> tuple[Corpus, np.ndarray]:
+    """Documents whose labels depend on a few features of many; (corpus, the true probability of each label)."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, 60, density=0.15, random_state=rng, format="csr")
+    X.data[:] = 1.0
+    beta = np.zeros((60, classes))
+    beta[: 3 * classes].reshape(classes, 3, classes)[np.arange(classes), :, np.arange(classes)] = 3.0
+    scores = X @ beta - 1.5
+    if exclusive:
+        noisy = scores - np.log(-np.log(rng.random(scores.shape)))
+        labels = [(int(k),) for k in noisy.argmax(axis=1)]
+    else:
+        labels = [tuple(np.flatnonzero(row).tolist()) for row in rng.random(scores.shape) < sigmoid(scores)]
+    made = Corpus("made", "vectors", X, labels, [str(i) for i in range(n)], exclusive, [""] * n, np.ones(n))  # type: ignore[arg-type]
+    return made, sigmoid(scores)
+
+
+def relative_loss(model: lapwing.model.LinearModel, data: Corpus) -> float:
+    from lapwing.evaluate.calibration import calibration
+
+    truth = np.array([[k in row for k in model.classes] for row in data.labels])
+    return calibration(truth, model.predict_proba(data.documents), exclusive=data.exclusive)[0].relative_log_loss
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("prior", ["laplace", "gaussian", "elasticnet"])
+def test_pooled_and_calibrated_is_better_on_new_documents_than_norm(prior: str, exclusive: bool) -> None:
+    data, new = corpus(exclusive=exclusive)[0], corpus(seed=1, exclusive=exclusive)[0]
+    pooled = learn(data, TrainSettings(prior=prior))
+    norm = learn(data, TrainSettings(prior=prior, variance="norm"))
+    assert relative_loss(pooled.model, new) < relative_loss(norm.model, new)
+    assert pooled.curve is not None
+    at = pooled.curve.variances.index(pooled.curve.chosen)
+    assert pooled.curve.loss[at] <= 1.002 * min(pooled.curve.loss)
+    assert (pooled.model.fits.variance == pooled.curve.chosen).all()
+    # What it says of itself is what comes: within the spread of two hundred documents or so.
+    assert pooled.model.held_out["relative_log_loss"] == pytest.approx(relative_loss(pooled.model, new), abs=0.12)
+
+
+def test_out_of_fold_scores_are_those_of_fits_without_the_fold() -> None:
+    data = corpus()[0]
+    trained = learn(data, TrainSettings(tol=1e-8, calibrate=False))
+    unseen, chosen = trained.out_of_fold, float(trained.model.fits.variance[0])
+    assert unseen is not None
+    out = unseen.folds.fold == 2
+    without = learn(data.select(np.flatnonzero(~out)), TrainSettings(variance=chosen, tol=1e-8)).model
+    np.testing.assert_allclose(without.scores(data.documents[out]), unseen.scores[out], atol=0.05)
+
+
+def test_the_fit_stays_the_one_that_is_proved() -> None:
+    data = corpus()[0]
+    trained = learn(data, TrainSettings(tol=1e-9), most_duals=10**9)
+    model, variance = trained.model, float(trained.model.fits.variance[0])
+    plain = learn(data, TrainSettings(variance=variance, tol=1e-9, calibrate=False)).model
+    weights, intercepts = model.fitted
+    np.testing.assert_array_equal(weights.toarray(), plain.weights.toarray())
+    np.testing.assert_array_equal(intercepts, plain.intercepts)
+    assert model.calibration is not None
+    slope, offset = model.calibration.slope, model.calibration.offset
+    np.testing.assert_allclose(model.scores(data.documents), slope * plain.scores(data.documents) + offset)
+    arrays = lapwing.priors.ElasticNet().compile(variance, 60)
+    for row in range(len(model.categories)):
+        y = np.where([row in labels for labels in data.labels], 1.0, -1.0)
+        beta = np.append(weights[[row]].toarray(), intercepts[row])
+        certificate = lapwing.certify(data.documents, y, arrays, beta, trained.fits[row].dual)
+        assert certificate.gap <= 1e-8 * certificate.objective
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"prior": "gaussian"}, {"multi_class": "multinomial"}, {"method": "selected-ridge", "prior": "gaussian"},
+    {"threshold": "f1"}, {"variance": "cv"}, {"link": "probit"}, {"select_features": 10}, {"max_features": 5},
+], ids=str)  # fmt: skip
+def test_threads_and_files_change_nothing(settings: dict[str, object], tmp_path: Path) -> None:
+    exclusive = settings.get("multi_class") == "multinomial"
+    data = corpus(n=150, classes=3, exclusive=exclusive)[0]
+    one = learn(data, TrainSettings(**settings, n_jobs=1)).model  # type: ignore[arg-type]
+    assert to_bytes(learn(data, TrainSettings(**settings, n_jobs=3)).model) == to_bytes(one)  # type: ignore[arg-type]
+    save(one, tmp_path / "m.lapwing")
+    again = load(tmp_path / "m.lapwing")
+    np.testing.assert_array_equal(again.predict_proba(data.documents), one.predict_proba(data.documents))
+    assert again.held_out == one.held_out
+    assert TrainSettings.from_dict(again.provenance["settings"]) == TrainSettings(**settings)  # type: ignore[arg-type]
+
+
+def test_a_tuned_threshold_claims_nothing_for_who_learned_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.random((300, 5)).round())
+    labels = [(0,) if yes else () for yes in rng.random(300) < 0.1]  # by chance
+    data = Corpus("noise", "vectors", X, labels, [str(i) for i in range(300)], False, [], np.ones(300))  # type: ignore[arg-type]
+    for prior in ("laplace", "elasticnet"):
+        model = learn(data, TrainSettings(prior=prior, threshold="f1")).model
+        if model.n_kept[0] == 0:
+            assert not model.decide(model.scores(X)).any()
+
+
+def test_class_weights_and_time_and_groups_are_respected() -> None:
+    data = corpus(n=200, classes=2)[0]
+    from dataclasses import replace
+
+    timed = replace(data, times=[f"{i:04}" for i in range(200)])
+    unseen = learn(timed, TrainSettings(fold_by="time")).out_of_fold
+    assert unseen is not None
+    assert np.isnan(unseen.scores[:30]).all()  # the first documents are never held out
+    assert not np.isnan(unseen.scores[-30:]).any()
+    grouped = learn(replace(data, groups=[str(i // 10) for i in range(200)]), TrainSettings()).out_of_fold
+    assert grouped is not None
+    assert all(len(set(part)) == 1 for part in np.split(grouped.folds.fold, 20))
+    with pytest.raises(lapwing.errors.InputError, match="needs a time"):
+        learn(data, TrainSettings(fold_by="time"))
+
+
+def test_thousands_of_categories_are_chosen_for_by_some() -> None:
+    data = corpus(n=300, classes=20)[0]
+    from lapwing.training import held_out
+
+    rows = held_out.sample_rows(learn_task(data), every=False)
+    assert len(rows) == 20
+    many = corpus(n=3000, classes=20)[0]
+    labels = [tuple(20 * (i % 10) + k for k in row) for i, row in enumerate(many.labels)]
+    from dataclasses import replace
+
+    task = learn_task(replace(many, labels=labels))  # type: ignore[arg-type]
+    some = held_out.sample_rows(task, every=False)
+    assert len(task) == 200
+    assert len(some) == held_out.SAMPLE
+    assert len(held_out.sample_rows(task, every=True)) == 200
+
+
+def learn_task(data: Corpus):  # type: ignore[no-untyped-def]
+    from lapwing.training import _task
+
+    return _task(data, TrainSettings(), None, 0)
