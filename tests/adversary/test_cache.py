@@ -22,7 +22,8 @@ CODE = (
     "import numpy as np\n"
     "from lapwing.kernels.loss import feasible_scale\n"
     "at = lambda value: np.full(1, value)\n"
-    "print(feasible_scale(at(4.0), at(2.0), at(0.0), at(-np.inf), at(np.inf)))\n"
+    "from lapwing.kernels.nouns import PriorArrays\n"
+    "print(feasible_scale(at(4.0), PriorArrays(at(0.0), at(2.0), at(0.0), at(-np.inf), at(np.inf))))\n"
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numba
 import numba.core.event
 import numba.core.registry
+from numba.core.compiler_lock import global_compiler_lock
 
 from lapwing.kernels._cache import KernelCache
 
@@ -25,10 +26,40 @@ def kernel(function: F, **options: Any) -> F:
     try:
         made = _compiled(function, cache=True, **options)
         made._cache = KernelCache.of(function, made._cache)  # type: ignore[attr-defined]
-        return made
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
-        return _compiled(function, **options)
+        made = _compiled(function, **options)
+    made.__class__ = _Kernel
+    made.inside = part(function, **options)  # type: ignore[attr-defined]
+    return made
+
+
+class _Kernel(numba.core.registry.CPUDispatcher):
+    """A kernel whose machine code is the same whatever was compiled before it.
+
+    Numba compiles a function once, and what comes out for those that call it depends, in the last bit, on for whom it
+    was compiled first. So every kernel is compiled with parts of its own, and called by another kernel it is a part.
+    """
+
+    inside: _Part
+    depth = 0
+
+    def compile(self, sig: Any) -> Any:
+        with global_compiler_lock:
+            if _Kernel.depth == 0:
+                for one in _parts:
+                    one.overloads.clear()
+            _Kernel.depth += 1
+            try:
+                return super().compile(sig)
+            finally:
+                _Kernel.depth -= 1
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self.inside.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        return self.inside.get_overload(sig)
 
 
 class _Part(numba.core.registry.CPUDispatcher):
@@ -38,12 +69,16 @@ class _Part(numba.core.registry.CPUDispatcher):
         raise TypeError(f"{self.__name__} is a part of kernels, and called by them only")
 
 
+_parts: list[_Part] = []
+
+
 def part(function: F, **options: Any) -> F:
     """Called by kernels only: compiled and kept as a part of them, without a way in or a place on disk of its own."""
     if numba.config.DISABLE_JIT:
         return function
     made = _compiled(function, no_cpython_wrapper=True, **options)
     made.__class__ = _Part
+    _parts.append(made)  # type: ignore[arg-type]
     return made
 
 
