@@ -17,20 +17,22 @@ nearly all of the duality gap.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels._jit import REASSOCIATING, inlined, kernel, part
 from lapwing.kernels._lanes import LANES
 from lapwing.kernels.loss import assign, has, intercept_only
 from lapwing.kernels.nouns import Documents, PriorArrays
-from lapwing.kernels.ridge_few import conjugate, from_few, proof, reaches, squares_of, sums_of, that_bend
-from lapwing.kernels.ridge_passes import apart, apart_by, back, forth, lanes_of, those, together
-from lapwing.kernels.ridge_search import arrive, curvatures, level, search, slant
+from lapwing.kernels.ridge_few import across_last, from_few, proof, reaches, squares_of, sums_of, that_bend
+from lapwing.kernels.ridge_passes import back, forth, join, lanes_of, split, split_by, those
+from lapwing.kernels.ridge_search import arrive, curvatures, level, line_search, slant
 
 FEW = 0.1  # the most of X's entries that the documents which bend may have to give a direction;
-WIDE = 2.0  # and below this gap any number of them
+CLOSE = 2.0  # and below this gap any number of them
 BENDS = 2.0  # a document counts among the few whose curvature weighs this much more than the prior
-NEAR = 1.0  # relative gap below which such directions are made conjugate to the last step
+NEARER = 1.0  # relative gap below which such directions are made conjugate to the last step
 SLOW = 12  # directions from few documents after which more of them are taken
 EARLY = 1e3  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
@@ -96,21 +98,80 @@ def _violation(gradient, beta, mode):
     return worst + 0.0 * bound, bound  # NaN where the bound is
 
 
+class Search(NamedTuple):
+    """Where a lane's conjugate gradients are: rᵀM⁻¹r, at what it ends, its last ratio, iterations still allowed."""
+
+    rho: np.ndarray
+    goal: np.ndarray
+    ratio: np.ndarray
+    left: np.ndarray
+
+
+@inlined
+def _descend(at, lanes, P, out, l2, step, residual, inverse, search):
+    """A step of conjugate gradients, all lanes alike: α is 0 for those at something else. `out` is the Hessian × P."""
+    product, fresh, alpha = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
+    for j in range(P.shape[0]):
+        for lane in range(LANES):
+            product[lane] += P[j, lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
+    for lane in range(LANES):
+        alpha[lane] = search.rho[lane] / product[lane] if at[lane] == DIRECTION and product[lane] > 0.0 else 0.0
+    for j in range(P.shape[0]):
+        for lane in range(LANES):
+            step[j, lane] += alpha[lane] * P[j, lane]
+            residual[j, lane] -= alpha[lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
+            fresh[lane] += residual[j, lane] * residual[j, lane] * inverse[j, lane]
+    for lane in those(at, DIRECTION, lanes):
+        search.left[lane] -= 1
+        if alpha[lane] > 0.0 and fresh[lane] > search.goal[lane] and search.left[lane] > 0:
+            search.ratio[lane] = fresh[lane] / search.rho[lane]
+            search.rho[lane] = fresh[lane]
+        else:
+            at[lane] = FOUND
+
+
+@inlined
+def _begin(beginning, l2, diagonal, gradient, step, residual, inverse, search):
+    """Conjugate gradients begin, from a step of 0; the goal was relative."""
+    for j in range(step.shape[0]):
+        for lane in beginning:
+            curved = l2[j, lane] + diagonal[lane, j]
+            inverse[j, lane] = 1.0 / curved if curved > 0.0 else 1.0
+            residual[j, lane] = -gradient[lane, j]
+            step[j, lane] = 0.0
+            search.rho[lane] += gradient[lane, j] * gradient[lane, j] * inverse[j, lane]
+    for lane in beginning:
+        search.goal[lane] *= search.rho[lane]
+
+
+@inlined
+def _turn(at, P, residual, inverse, search):
+    """P = M⁻¹ residual + ratio P, for those looking for a direction."""
+    alpha, ratio = np.zeros(LANES), np.ones(LANES)
+    for lane in range(LANES):
+        if at[lane] == DIRECTION:
+            alpha[lane], ratio[lane] = 1.0, search.ratio[lane]
+    for j in range(P.shape[0]):
+        for lane in range(LANES):
+            P[j, lane] = alpha[lane] * (residual[j, lane] * inverse[j, lane]) + ratio[lane] * P[j, lane]
+
+
 @kernel
-def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns, tol, max_rounds):
+def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns, tol, max_rounds):
     """Fit K categories.
 
-    indptr, indices, data   X by rows (CSR), d+1 columns; the last is the constant feature
-    offset                  (d+1,) added to every entry of a column
-    Y                       (K, n) labels ±1
-    weights, weighs         (·, n) document weights c, and (K,) which of them a category has
-    modes, l2s, which       (·, d+1) the priors, and (K,) which of them a category has
-    betas                   (K, d+1) starts; overwritten by the solutions
-    turns                   (K,) the order in which categories take lanes
+    rows                X by rows, the constant feature with its entries: it goes through the same vector instructions
+    offset              (d+1,) added to every entry of a column
+    Y                   (K, n) labels ±1
+    weights, weighs     (·, n) document weights c, and (K,) which of them a category has
+    modes, l2s, which   (·, d+1) the priors, and (K,) which of them a category has
+    betas               (K, d+1) starts; overwritten by the solutions
+    turns               (K,) the order in which categories take lanes
 
     Returns (objective, gap, kkt, kkt_bound, rounds, converged, dual points), a row or entry per category. With
     θ = -loss'(r) the duality gap is Σ_j g_j²/(2 l2_j), NaN where some l2 is 0; towards the end see `proof`.
     """
+    indptr, indices, data = rows
     K, n = Y.shape
     size = betas.shape[1]
     objective, gap, kkt, kkt_bound = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
@@ -135,13 +196,11 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
     loss, stuck = np.zeros(LANES), np.zeros(LANES, np.int64)
     cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
     best, lowest, trust = np.empty((LANES, size)), np.empty(LANES), np.empty(LANES, np.int64)
-    work, found, before = np.empty((5, size)), np.empty(size), np.empty((LANES, size))
+    work, newton, before = np.empty((5, size)), np.empty(size), np.empty((LANES, size))
     zeros, room, documents = np.zeros(size), np.empty(n), np.empty(n, np.int64)
 
     at, category, lanes = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64)
-    rho, goal, product, fresh = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
-    alpha, ratio = np.zeros(LANES), np.zeros(LANES)
-    left = np.zeros(LANES, np.int64)  # conjugate-gradient iterations still allowed
+    search = Search(np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, np.int64))
     waiting = 0
     while True:
         # A free lane takes the next category.
@@ -171,17 +230,19 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
         if np.all(at == IDLE):
             return objective, gap, kkt, kkt_bound, rounds, converged, thetas
 
-        together(those(at, STEP, lanes), steps, P)
+        join(those(at, STEP, lanes), steps, P)
         forth(indptr, indices, data, offset, P, Q)
 
         # Go along the steps found, and ask for the gradient there.
-        apart_by(those(at, STEP, lanes), Q, Y, category, shift)
+        split_by(those(at, STEP, lanes), Q, Y, category, shift)
         for lane in those(at, STEP, lanes):
             c = category[lane]
             mode, penalty = modes[which[c]], l2s[which[c]]
             weight = weights[weighs[c]]
             slope, curve, first = slant(betas[c], mode, penalty, gradient[lane], steps[lane])
-            t, lift, lifts = search(margin[lane], shift[lane], Y[c], weight, link, slope, curve, first, objective[c])
+            t, lift, lifts = line_search(
+                margin[lane], shift[lane], Y[c], weight, link, slope, curve, first, objective[c]
+            )
             for j in range(size):
                 betas[c, j] += t * steps[lane, j]
             away = betas[c, size - 1] - mode[size - 1]
@@ -189,38 +250,19 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
             betas[c, size - 1] += more
             loss[lane] = arrive(margin[lane], shift[lane], t, Y[c], more, weight, link, thetas[c], pull[lane])
             at[lane] = GRADIENT
-        together(those(at, GRADIENT, lanes), pull, B)
+        join(those(at, GRADIENT, lanes), pull, B)
 
         back(indptr, indices, data, offset, A if np.any(at == DIRECTION) else A[:0], B, Q, W, out)
 
-        # Conjugate gradients, all lanes alike: α is 0 for those at something else.
         if np.any(at == DIRECTION):
-            product[:] = 0.0
-            fresh[:] = 0.0
-            for j in range(size):
-                for lane in range(LANES):
-                    product[lane] += P[j, lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
-            for lane in range(LANES):
-                alpha[lane] = rho[lane] / product[lane] if at[lane] == DIRECTION and product[lane] > 0.0 else 0.0
-            for j in range(size):
-                for lane in range(LANES):
-                    step[j, lane] += alpha[lane] * P[j, lane]
-                    residual[j, lane] -= alpha[lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
-                    fresh[lane] += residual[j, lane] * residual[j, lane] * inverse[j, lane]
-            for lane in those(at, DIRECTION, lanes):
-                left[lane] -= 1
-                if alpha[lane] > 0.0 and fresh[lane] > goal[lane] and left[lane] > 0:
-                    ratio[lane] = fresh[lane] / rho[lane]
-                    rho[lane] = fresh[lane]
-                else:
-                    at[lane] = FOUND
-            apart(those(at, FOUND, lanes), step, steps)
+            _descend(at, lanes, P, out, l2, step, residual, inverse, search)
+            split(those(at, FOUND, lanes), step, steps)
             for lane in those(at, FOUND, lanes):
                 A[:, lane] = 0.0
                 at[lane] = STEP
 
         # Where a gradient has come: measure the gap; if it is too wide, find the next direction or begin to.
-        apart(those(at, GRADIENT, lanes), out, gradient)
+        split(those(at, GRADIENT, lanes), out, gradient)
         for lane in those(at, GRADIENT, lanes):
             c = category[lane]
             mode, penalty = modes[which[c]], l2s[which[c]]
@@ -266,12 +308,12 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
                 count, entries, share = that_bend(
                     indptr, weight, curvature[lane], reach[which[c]], cut[lane], documents
                 )
-                if count >= 0 and (relative < WIDE or share <= FEW):
+                if count >= 0 and (relative < CLOSE or share <= FEW):
                     some = documents[:count]
                     promise = from_few(
                         indptr, indices, data, weight, curvature[lane], sums[slot], squares[slot], penalty,
                         gradient[lane], some, entries,
-                        0.1 if relative > 1.0 else 0.03, zeros, work, found, room,
+                        0.1 if relative > 1.0 else 0.03, zeros, work, newton, room,
                     )  # fmt: skip
                     if promise <= tol * total and link == 0 and not flat[which[c]]:
                         duality = proof(
@@ -282,10 +324,10 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
                             gap[c], converged[c], at[lane] = duality, True, IDLE
                             kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
                             continue
-                    if relative > NEAR or rounds[c] == 1:
-                        assign(steps[lane], found)
+                    if relative > NEARER or rounds[c] == 1:
+                        assign(steps[lane], newton)
                     else:
-                        conjugate(gradient[lane], before[lane], found, steps[lane])
+                        across_last(gradient[lane], before[lane], newton, steps[lane])
                     assign(before[lane], gradient[lane])
                     refined[lane] += 1
                     at[lane] = STEP
@@ -297,31 +339,17 @@ def fit(indptr, indices, data, offset, Y, weights, weighs, link, modes, l2s, whi
             else:
                 squares_of(indptr, indices, data, curvature[lane], diagonal[lane])
             assign(before[lane], gradient[lane])
-            rho[lane] = ratio[lane] = 0.0
-            goal[lane] = 0.25 if relative > 1.0 else 0.04
-            left[lane] = 5 if relative > EARLY else 15 if relative > WIDE else 200
+            search.rho[lane] = search.ratio[lane] = 0.0
+            search.goal[lane] = 0.25 if relative > 1.0 else 0.04
+            search.left[lane] = 5 if relative > EARLY else 15 if relative > CLOSE else 200
             at[lane] = BEGIN
 
-        # Conjugate gradients begin, from a step of 0.
         beginning = those(at, BEGIN, lanes)
-        for j in range(size if beginning.size > 0 else 0):
-            for lane in beginning:
-                curved = l2[j, lane] + diagonal[lane, j]
-                inverse[j, lane] = 1.0 / curved if curved > 0.0 else 1.0
-                residual[j, lane] = -gradient[lane, j]
-                step[j, lane] = 0.0
-                rho[lane] += gradient[lane, j] * gradient[lane, j] * inverse[j, lane]
-        together(beginning, curvature, A)
+        if beginning.size > 0:
+            _begin(beginning, l2, diagonal, gradient, step, residual, inverse, search)
+            join(beginning, curvature, A)
         for lane in beginning:
             B[:, lane] = 0.0
-            goal[lane] *= rho[lane]
             at[lane] = DIRECTION
-
-        # P = M⁻¹ residual + ratio P, for those looking for a direction.
         if np.any(at == DIRECTION):
-            for lane in range(LANES):
-                alpha[lane] = 1.0 if at[lane] == DIRECTION else 0.0
-                ratio[lane] = ratio[lane] if at[lane] == DIRECTION else 1.0
-            for j in range(size):
-                for lane in range(LANES):
-                    P[j, lane] = alpha[lane] * (inverse[j, lane] * residual[j, lane]) + ratio[lane] * P[j, lane]
+            _turn(at, P, residual, inverse, search)

@@ -205,14 +205,14 @@ def from_few(
     return 0.5 * gain
 
 
-def _changes(gradient, before, found, last):
-    """Of the change of the gradient since `before`, how much lies along `found` and along `last`; the slope of both."""
+def _changes(gradient, before, newton, last):
+    """Of the change of the gradient since `before`, what lies along `newton` and along `last`; the slope of both."""
     along = across = slope = drift = 0.0
     for j in range(gradient.size):
         change = gradient[j] - before[j]
-        along += change * found[j]
+        along += change * newton[j]
         across += change * last[j]
-        slope += gradient[j] * found[j]
+        slope += gradient[j] * newton[j]
         drift += gradient[j] * last[j]
     return along, across, slope, drift
 
@@ -221,18 +221,18 @@ _changes = part(_changes, fastmath=REASSOCIATING)
 
 
 @part
-def conjugate(gradient, before, found, last):
-    """last ← found + β last, with β such that the gradient's change along the last step has no part in it.
+def across_last(gradient, before, newton, last):
+    """last ← newton + β last, with β such that the gradient's change along the last step has no part in it.
 
     The model's errors repeat themselves from round to round: they are what is searched across. `before` is the
     gradient where the last step began. Nothing is kept of it where the sum would lead down by less than half.
     """
-    along, across, slope, drift = _changes(gradient, before, found, last)
+    along, across, slope, drift = _changes(gradient, before, newton, last)
     beta = -along / across if across > 0.0 else 0.0
     if not beta * drift <= -0.5 * slope:
         beta = 0.0
     for j in range(last.size):
-        last[j] = found[j] + beta * last[j]
+        last[j] = newton[j] + beta * last[j]
 
 
 @part

@@ -7,7 +7,7 @@ import numpy as np
 from lapwing.kernels._jit import part
 from lapwing.kernels._lanes import LANES, gather, scatter
 
-LINES = 256  # of the cache that are taken apart or put together at a time: half of its first level
+LINES = 256  # of the cache that are split or joined at a time: half of its first level
 
 
 @part
@@ -60,30 +60,30 @@ def those(at, what, room):
 
 
 @part
-def apart(lanes, together, rows):
-    """rows[lane] = together[:, lane], a few lines of the cache at a time: each holds every lane."""
-    for first in range(0, together.shape[0], LINES):
+def split(lanes, joined, rows):
+    """rows[lane] = joined[:, lane], a few lines of the cache at a time: each holds every lane."""
+    for first in range(0, joined.shape[0], LINES):
         for lane in lanes:
             row, at = rows[lane], np.uint64(lane)
-            for k in range(np.uint64(first), np.uint64(min(first + LINES, together.shape[0]))):
-                row[k] = together[k, at]
+            for k in range(np.uint64(first), np.uint64(min(first + LINES, joined.shape[0]))):
+                row[k] = joined[k, at]
 
 
 @part
-def apart_by(lanes, together, Y, category, rows):
-    """rows[lane] = together[:, lane] ∘ Y[category[lane]]"""
-    for first in range(0, together.shape[0], LINES):
+def split_by(lanes, joined, Y, category, rows):
+    """rows[lane] = joined[:, lane] ∘ Y[category[lane]]"""
+    for first in range(0, joined.shape[0], LINES):
         for lane in lanes:
             row, y, at = rows[lane], Y[category[lane]], np.uint64(lane)
-            for k in range(np.uint64(first), np.uint64(min(first + LINES, together.shape[0]))):
-                row[k] = together[k, at] * y[k]
+            for k in range(np.uint64(first), np.uint64(min(first + LINES, joined.shape[0]))):
+                row[k] = joined[k, at] * y[k]
 
 
 @part
-def together(lanes, rows, together):
-    """together[:, lane] = rows[lane]"""
-    for first in range(0, together.shape[0], LINES):
+def join(lanes, rows, joined):
+    """joined[:, lane] = rows[lane]"""
+    for first in range(0, joined.shape[0], LINES):
         for lane in lanes:
             row, at = rows[lane], np.uint64(lane)
-            for k in range(np.uint64(first), np.uint64(min(first + LINES, together.shape[0]))):
-                together[k, at] = row[k]
+            for k in range(np.uint64(first), np.uint64(min(first + LINES, joined.shape[0]))):
+                joined[k, at] = row[k]

@@ -8,7 +8,7 @@ from lapwing.kernels import probit
 from lapwing.kernels._jit import REASSOCIATING, part
 from lapwing.kernels.loss import bend, logistic
 
-NEAR = 0.03  # a step of the constant so short that the next would be shorter by far
+SHORT = 0.03  # a step of the constant so short that the next would be shorter by far
 
 
 def slant(beta, mode, l2, gradient, step):
@@ -82,7 +82,7 @@ _pulls = part(_pulls, fastmath=REASSOCIATING)
 
 
 @part
-def search(margin, shift, y, weight, link, slope, curve, first, objective):
+def line_search(margin, shift, y, weight, link, slope, curve, first, objective):
     """A step t along `shift` (of the margins) where the slope of the objective is a tenth of its `first` value.
 
     slope + t·curve is the derivative of the penalty. Newton's method, kept between what is known of either side.
@@ -120,7 +120,7 @@ def level(margin, shift, t, y, weight, link, away, l2, fall, curve):
         first = min(first, abs(fall))
         move = -min(max(fall / curve, -1.0), 1.0) if curve > 0.0 else 0.0
         step += move
-        if abs(move) < NEAR:
+        if abs(move) < SHORT:
             break
         _, _, fall, curve = _pulls(margin, shift, t, y, step, weight, link)
     return step

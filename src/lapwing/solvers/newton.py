@@ -43,9 +43,9 @@ def fit(
 
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
-    found = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
+    result = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     kkt, kkt_bound = optimality(problem.matrix, Documents(y, sample_weight, as_link(link).code), arrays, beta)
-    proof = found._replace(kkt=kkt, kkt_bound=kkt_bound)._asdict()
+    proof = result._replace(kkt=kkt, kkt_bound=kkt_bound)._asdict()
     return FitResult(problem.spread(beta, prior, arrays), variance=variance, **proof)
 
 
@@ -93,7 +93,7 @@ def minimise_many(
     positive = np.count_nonzero(Y > 0.0, axis=1)
     turns = np.argsort(-np.minimum(positive, Y.shape[1] - positive), kind="stable")
     code = as_link(link).code
-    of_all = ridge.fit(*rows, offset, Y, weights, weighs, code, modes, l2s, which, ordered, turns, tol, max_iter)
+    of_all = ridge.fit(rows, offset, Y, weights, weighs, code, modes, l2s, which, ordered, turns, tol, max_iter)
     betas[:, order] = ordered
     results = [Result(*one) for one in zip(*(part.tolist() for part in of_all[:-1]), of_all[-1], strict=True)]
     behind = [k for k, result in enumerate(results) if not result.converged]
