@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels._jit import REASSOCIATING, inlined, kernel, part
 from lapwing.kernels.loss import few, penalty_conjugate
-from lapwing.kernels.nouns import PriorArrays
+from lapwing.kernels.nouns import PriorArrays, Result
+
+SPARE = 0.005  # share of the curvature that is left out at most
+ROUGH, FINEST = 0.3, 1e-6  # of the first residual may be left by conjugate gradients, far from the solution and near it
+ITERATIONS = 200  # of conjugate gradients in a round at most
+HALVINGS = 40  # of a step; a shorter one is rounding
+ARMIJO = 0.01  # share of what a step promises that it must bring
+ROUNDING = 1e-13  # a sum over documents is not known better
 
 
 def _axpy(x, row, out):
@@ -36,8 +43,9 @@ def _softmax(score, label, proba):
 
 
 @part
-def _scores(indptr, indices, data, offset, B, out):
+def _scores(rows, offset, B, out):
     """out_i = (x_i + offset)·B, the constant feature last; X by rows."""
+    indptr, indices, data = rows
     d, K = B.shape[0] - 1, B.shape[1]
     common = B[d].copy()
     for j in range(d):
@@ -52,8 +60,9 @@ def _scores(indptr, indices, data, offset, B, out):
 
 
 @part
-def _gradient(indptr, indices, data, offset, labels, weight, proba, B, mode, l2, out):
+def _gradient(rows, offset, labels, weight, proba, B, mode, l2, out):
     """out = Xᵀ diag(c)(P - Y) + l2(B - m)"""
+    indptr, indices, data = rows
     d, K = B.shape[0] - 1, B.shape[1]
     for j in range(d + 1):
         for k in range(K):
@@ -78,8 +87,9 @@ def _gradient(indptr, indices, data, offset, labels, weight, proba, B, mode, l2,
 
 
 @part
-def _hessian_times(indptr, indices, data, offset, weight, proba, kept, small, p, out):
+def _hessian_times(rows, offset, weight, proba, kept, small, p, out):
     """out = H p over the documents kept, + small p. Returns p·out."""
+    indptr, indices, data = rows
     d, K = p.shape[0] - 1, p.shape[1]
     common, total, u = p[d].copy(), np.zeros(K), np.empty(K)
     for j in range(d + 1):
@@ -112,8 +122,9 @@ def _hessian_times(indptr, indices, data, offset, weight, proba, kept, small, p,
 
 
 @part
-def _diagonals(indptr, indices, data, weight, proba, bends, cut, l2, small, out):
+def _diagonals(rows, weight, proba, bends, cut, l2, small, out):
     """`out`: the diagonal of the Hessian; `small`: l2 and the part of it that documents under the cut have."""
+    indptr, indices, data = rows
     d, K = out.shape[0] - 1, out.shape[1]
     small[:] = l2
     out[:] = 0.0
@@ -130,17 +141,98 @@ def _diagonals(indptr, indices, data, weight, proba, bends, cut, l2, small, out)
             out[j, k] += small[j, k]
 
 
+@inlined
+def _certify(weight, proba, prior, fixed, B, gradient, objective, flat):
+    """(gap, kkt, kkt_bound), the gap NaN if no dual point is feasible; the gradient becomes 0 where B is fixed."""
+    dual = kkt = kkt_bound = 0.0
+    for i in range(weight.size):
+        if weight[i] > 0.0:
+            for k in range(B.shape[1]):
+                if proba[i, k] > 0.0:
+                    dual -= weight[i] * proba[i, k] * np.log(proba[i, k])
+    for j in range(B.shape[0]):
+        for k in range(B.shape[1]):
+            away = B[j, k] - prior.mode[j, k]
+            dual -= penalty_conjugate(prior, (j, k), prior.l2[j, k] * away - gradient[j, k])
+            if fixed[j, k]:
+                gradient[j, k] = 0.0
+            kkt = max(kkt, abs(gradient[j, k]))
+            kkt_bound += abs(gradient[j, k]) * max(abs(away), 1.0)
+    return np.nan if flat else max(objective - dual, 0.0), kkt, kkt_bound
+
+
+@inlined
+def _bends(weight, proba, out):
+    """out_i = c_i (1 - Σ_k p_ik²), how much a document bends the loss in all."""
+    for i in range(weight.size):
+        square = 0.0
+        for k in range(proba.shape[1]):
+            square += proba[i, k] * proba[i, k]
+        out[i] = weight[i] * max(1.0 - square, 0.0)
+
+
+@inlined
+def _direction(rows, offset, weight, proba, kept, small, diagonal, fixed, gradient, precision, step):
+    """step ← H⁻¹(-gradient) by conjugate gradients, to a share `precision` of the first residual.
+
+    diagonal   that of H; overwritten by what preconditions
+    """
+    size, K = step.shape
+    residual, p, Hp = np.empty((size, K)), np.empty((size, K)), np.empty((size, K))
+    step[:] = 0.0
+    rho = 0.0
+    for j in range(size):
+        for k in range(K):
+            diagonal[j, k] = 0.0 if fixed[j, k] or diagonal[j, k] <= 0.0 else 1.0 / diagonal[j, k]
+            residual[j, k] = -gradient[j, k]
+            p[j, k] = residual[j, k] * diagonal[j, k]
+            rho += residual[j, k] * p[j, k]
+    goal = precision * precision * rho
+    for _ in range(ITERATIONS):
+        if rho <= goal or rho <= 0.0:
+            break
+        product = _hessian_times(rows, offset, weight, proba, kept, small, p, Hp)
+        if product <= 0.0:
+            break
+        alpha = rho / product
+        fresh = 0.0
+        for j in range(size):
+            for k in range(K):
+                step[j, k] += alpha * p[j, k]
+                residual[j, k] -= alpha * Hp[j, k]
+                fresh += residual[j, k] * residual[j, k] * diagonal[j, k]
+        ratio = fresh / rho
+        rho = fresh
+        for j in range(size):
+            for k in range(K):
+                p[j, k] = residual[j, k] * diagonal[j, k] + ratio * p[j, k]
+
+
+@inlined
+def _losses(score, shift, t, labels, weight, there, proba):
+    """Σ_i c_i [ln Σ_k e^{s_ik} - s_i,y_i] at the scores `there` = score + t shift, and the probabilities."""
+    total = 0.0
+    for i in range(weight.size):
+        for k in range(score.shape[1]):
+            there[i, k] = score[i, k] + t * shift[i, k]
+        value = _softmax(there[i], labels[i], proba[i])
+        if weight[i] > 0.0:
+            total += weight[i] * value
+    return total
+
+
 @kernel
-def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, beta, tol, max_rounds):
+def fit(rows, offset, labels, weight, prior, beta, tol, max_rounds):
     """min_β Σ_i c_i [ln Σ_k e^{s_ik} - s_i,y_i] + Σ_kj l2(β-m)²/2; coefficients are free or, lower = upper, fixed.
 
-    indptr, indices, data   X by rows (CSR); the other arguments as in kernels/multinomial.py
-    Returns (objective, gap, kkt, kkt_bound, rounds, converged, dual point (K, n)).
+    rows     X by rows, the constant feature without entries
+    prior    (K, d+1) without l1
+    beta     (K, d+1) start; overwritten by the solution
     """
     n, d, K = weight.size, beta.shape[1] - 1, beta.shape[0]
-    B, mode, l2 = beta.T.copy(), mode.T.copy(), l2.T.copy()
-    lower, upper = lower.T.copy(), upper.T.copy()
-    prior = PriorArrays(mode, np.zeros(mode.shape), l2, lower, upper)
+    B, mode, l2 = beta.T.copy(), prior.mode.T.copy(), prior.l2.T.copy()
+    lower, upper = prior.lower.T.copy(), prior.upper.T.copy()
+    across = PriorArrays(mode, np.zeros(mode.shape), l2, lower, upper)
     fixed = lower == upper
     flat = False
     for j in range(d + 1):
@@ -152,91 +244,40 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, b
     trial, new_proba = np.empty((n, K)), np.empty((n, K))
     bends = np.empty(n)
     gradient, diagonal, small = np.empty((d + 1, K)), np.empty((d + 1, K)), np.empty((d + 1, K))
-    step, residual, p, Hp = np.empty((d + 1, K)), np.empty((d + 1, K)), np.empty((d + 1, K)), np.empty((d + 1, K))
-    _scores(indptr, indices, data, offset, B, score)
+    step = np.empty((d + 1, K))
+    _scores(rows, offset, B, score)
     loss = 0.0
     for i in range(n):
         loss += weight[i] * _softmax(score[i], labels[i], proba[i])
     penalty = 0.5 * np.sum(l2 * (B - mode) ** 2)
-    gap = kkt = kkt_bound = np.nan
-    converged = False
-    reached = 1.0  # relative fall of the objective in the round before
+    fall = 1.0  # of the objective in the round before, relatively
     rounds = 0
     while True:
         objective = loss + penalty
-        _gradient(indptr, indices, data, offset, labels, weight, proba, B, mode, l2, gradient)
-        dual = kkt = kkt_bound = 0.0
-        for i in range(n):
-            if weight[i] > 0.0:
-                for k in range(K):
-                    if proba[i, k] > 0.0:
-                        dual -= weight[i] * proba[i, k] * np.log(proba[i, k])
-        for j in range(d + 1):
-            for k in range(K):
-                z = l2[j, k] * (B[j, k] - mode[j, k]) - gradient[j, k]
-                dual -= penalty_conjugate(prior, (j, k), z)
-                if fixed[j, k]:
-                    gradient[j, k] = 0.0
-                kkt = max(kkt, abs(gradient[j, k]))
-                kkt_bound += abs(gradient[j, k]) * max(abs(B[j, k] - mode[j, k]), 1.0)
-        gap = np.nan if flat else max(objective - dual, 0.0)
+        _gradient(rows, offset, labels, weight, proba, B, mode, l2, gradient)
+        gap, kkt, kkt_bound = _certify(weight, proba, across, fixed, B, gradient, objective, flat)
         converged = (kkt_bound if flat else gap) <= tol * objective
         if converged or rounds == max_rounds:
             break
         rounds += 1
-        for i in range(n):
-            square = 0.0
-            for k in range(K):
-                square += proba[i, k] * proba[i, k]
-            bends[i] = weight[i] * max(1.0 - square, 0.0)
-        cut = 0.0 if np.any(offset[:d]) else few(bends, min(0.005, reached))
+
+        # The Newton step, from the documents that bend the loss.
+        _bends(weight, proba, bends)
+        cut = 0.0 if np.any(offset[:d]) else few(bends, min(SPARE, fall))
         kept = np.flatnonzero(bends >= cut)
-        _diagonals(indptr, indices, data, weight, proba, bends, cut, l2, small, diagonal)
+        _diagonals(rows, weight, proba, bends, cut, l2, small, diagonal)
+        precision = min(ROUGH, max(FINEST, np.sqrt(fall)))
+        _direction(rows, offset, weight, proba, kept, small, diagonal, fixed, gradient, precision, step)
 
-        # Preconditioned conjugate gradients for H step = -gradient.
-        precision = min(0.3, max(1e-6, np.sqrt(reached)))
-        step[:] = 0.0
-        rho = 0.0
-        for j in range(d + 1):
-            for k in range(K):
-                diagonal[j, k] = 0.0 if fixed[j, k] or diagonal[j, k] <= 0.0 else 1.0 / diagonal[j, k]
-                residual[j, k] = -gradient[j, k]
-                p[j, k] = residual[j, k] * diagonal[j, k]
-                rho += residual[j, k] * p[j, k]
-        target = precision * precision * rho
-        for _ in range(200):
-            if rho <= target or rho <= 0.0:
-                break
-            product = _hessian_times(indptr, indices, data, offset, weight, proba, kept, small, p, Hp)
-            if product <= 0.0:
-                break
-            alpha = rho / product
-            fresh = 0.0
-            for j in range(d + 1):
-                for k in range(K):
-                    step[j, k] += alpha * p[j, k]
-                    residual[j, k] -= alpha * Hp[j, k]
-                    fresh += residual[j, k] * residual[j, k] * diagonal[j, k]
-            ratio = fresh / rho
-            rho = fresh
-            for j in range(d + 1):
-                for k in range(K):
-                    p[j, k] = residual[j, k] * diagonal[j, k] + ratio * p[j, k]
-
+        # A search along it.
         slope = np.sum(step * gradient)
-        _scores(indptr, indices, data, offset, step, shift)
+        _scores(rows, offset, step, shift)
         t = 1.0
         accepted = False
-        for _ in range(40):
-            new_loss = 0.0
-            for i in range(n):
-                for k in range(K):
-                    trial[i, k] = score[i, k] + t * shift[i, k]
-                value = _softmax(trial[i], labels[i], new_proba[i])
-                if weight[i] > 0.0:
-                    new_loss += weight[i] * value
+        for _ in range(HALVINGS):
+            new_loss = _losses(score, shift, t, labels, weight, trial, new_proba)
             new_penalty = 0.5 * np.sum(l2 * (B + t * step - mode) ** 2)
-            if new_loss + new_penalty <= objective + 0.01 * t * slope + 1e-13 * objective:
+            if new_loss + new_penalty <= objective + ARMIJO * t * slope + ROUNDING * objective:
                 accepted = True
                 break
             t *= 0.5
@@ -245,7 +286,7 @@ def fit(indptr, indices, data, offset, labels, weight, mode, l2, lower, upper, b
         score, trial = trial, score
         proba, new_proba = new_proba, proba
         B += t * step
-        reached = (objective - new_loss - new_penalty) / max(objective, 1e-300)
+        fall = (objective - new_loss - new_penalty) / max(objective, 1e-300)
         loss, penalty = new_loss, new_penalty
     beta[:] = B.T
-    return loss + penalty, gap, kkt, kkt_bound, rounds, converged, proba.T.copy()
+    return Result(loss + penalty, gap, kkt, kkt_bound, rounds, converged, proba.T.copy())

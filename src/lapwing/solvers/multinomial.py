@@ -78,11 +78,9 @@ def minimise(
     free = np.isinf(arrays.lower) & np.isinf(arrays.upper)
     if not arrays.l1.any() and np.all(free | (arrays.lower == arrays.upper)):
         order, rows, offset = problem.frequent_first
-        mode, _, l2, lower, upper = (np.ascontiguousarray(part[:, order]) for part in arrays)
+        permuted = PriorArrays(*(np.ascontiguousarray(part[:, order]) for part in arrays))
         ordered = np.ascontiguousarray(beta[:, order])
-        result = multinomial_ridge.fit(
-            *rows, offset, labels, sample_weight, mode, l2, lower, upper, ordered, tol, max_iter
-        )
+        result = multinomial_ridge.fit(rows, offset, labels, sample_weight, permuted, ordered, tol, max_iter)
         beta[:, order] = ordered
         return Result(*result)
     return _newton(problem, labels, sample_weight, arrays, beta, tol, max_iter)

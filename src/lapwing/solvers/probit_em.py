@@ -112,7 +112,7 @@ def _solve(A: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
 
 
-class _Columns:
+class _Block:
     """Some columns of X, the constant feature and offsets included, and the M-step over them."""
 
     def __init__(self, X: sp.csc_matrix, offset: np.ndarray, chosen: np.ndarray) -> None:
@@ -195,7 +195,7 @@ class _EM:
         self.trace = trace
         self.alive = self.norm > 0.0
         self._blocked = np.zeros(0, dtype=bool)  # `alive` when the blocks were made
-        self._columns: list[_Columns] = []
+        self._columns: list[_Block] = []
 
     def begin(self, start: np.ndarray | None) -> None:
         """Without a start: one M-step from the mode as though every |b_j| were 1, or 1000 under Jeffreys' prior."""
@@ -211,14 +211,14 @@ class _EM:
             self.blocks()
         self.objective = self._objective(self.beta, self.score)
 
-    def blocks(self) -> list[_Columns]:
+    def blocks(self) -> list[_Block]:
         """The coefficients alive, in sub-vectors of `block`; the intercept goes with the first."""
         if not np.array_equal(self.alive, self._blocked):
             self._blocked = self.alive.copy()
             alive = np.flatnonzero(self.alive)[::-1]
             parts = -(-len(alive) // self.block)
             split = [np.sort(part) for part in np.array_split(alive, parts)] if parts else []
-            self._columns = [_Columns(self.X, self.offset, part) for part in split]
+            self._columns = [_Block(self.X, self.offset, part) for part in split]
             self.keep_grams = self.fixed and sum(len(part) ** 2 for part in split) <= KEPT_GRAMS
         return self._columns
 
@@ -263,7 +263,7 @@ class _EM:
             if accelerate:
                 self._stretch(columns, old)
 
-    def _stretch(self, columns: _Columns, old: np.ndarray) -> None:
+    def _stretch(self, columns: _Block, old: np.ndarray) -> None:
         """Louis (1982): from where the M-step went, along the step that the observed information suggests.
 
         A coefficient that would change its sign goes most of the way to its mode instead.
@@ -307,7 +307,7 @@ class _EM:
         slope = gradient + self.prior.l1[chosen] * np.sign(b) + self.prior.l2[chosen] * b
         return slope + np.divide(1.0, b, out=np.zeros_like(b), where=self.jeffreys[chosen] & (b != 0.0))
 
-    def _hessian(self, columns: _Columns, b: np.ndarray) -> np.ndarray:
+    def _hessian(self, columns: _Block, b: np.ndarray) -> np.ndarray:
         """Of the whole objective at the current scores, signs kept."""
         H = columns.weighted_gram(self.observed)
         chosen = columns.chosen
@@ -427,7 +427,7 @@ class _EM:
         self._loss(self.score)
         b = (self.beta - self.prior.mode)[alive]
         scale = np.where(self.jeffreys[alive], np.abs(b), 1.0)
-        H = scale[:, None] * self._hessian(_Columns(self.X, self.offset, alive), b) * scale
+        H = scale[:, None] * self._hessian(_Block(self.X, self.offset, alive), b) * scale
         lowest, way = scipy.linalg.eigh(H, subset_by_index=[0, 0], check_finite=False)
         return float(lowest[0]), way[:, 0]
 
