@@ -54,10 +54,10 @@ from sklearn.multiclass import OneVsRestClassifier
 import lapwing
 from lapwing.corpus import Corpus
 from lapwing.evaluate import evaluate
+from lapwing.experiments.settings import text as glm07_text
 from lapwing.formats import save
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import as_prior, norm_variance
-from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, make_design, train
 from lapwing.training.targets import targets
 
@@ -205,7 +205,7 @@ def describe(corpus: Corpus) -> None:
           f"{len(corpus.categories())} categories")  # fmt: skip
 
 
-TEXT = TextSettings(digits=False, min_df=2)
+TEXT = glm07_text(digits=False, min_df=2)
 METHODS: dict[str, dict[str, Any]] = {
     "lasso": {"prior": "laplace", "variance": "norm"},
     "Selected Ridge": {"prior": "gaussian", "method": "selected-ridge", "variance": 100.0},
@@ -215,7 +215,7 @@ METHODS: dict[str, dict[str, Any]] = {
 def job_debian(corpus: Corpus, folder: Path, names: list[str]) -> None:
     part, test = corpus.part("train"), corpus.part("test")
     for name in names:
-        seconds, model = timed(train, part, TrainSettings(text=TEXT, n_jobs=2, **METHODS[name]))
+        seconds, model = timed(train, part, TrainSettings(text=TEXT, calibrate=False, n_jobs=2, **METHODS[name]))
         path = folder / f"debian-{name.replace(' ', '-')}.lapwing"
         save(model, path)
         found = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
@@ -235,7 +235,7 @@ def job_fit(corpus: Corpus, every: int, prior: str) -> None:
     part, lasso = corpus.part("train"), prior == "laplace"
     X = make_design(part, TrainSettings(text=TEXT)).matrix
     variance = norm_variance(X) if lasso else 100.0
-    settings = TrainSettings(text=TEXT, prior=prior, variance=variance, n_jobs=1)
+    settings = TrainSettings(text=TEXT, prior=prior, variance=variance, calibrate=False, n_jobs=1)
     vectors = Corpus(
         name="vectors", kind="vectors", documents=X, labels=part.labels, ids=part.ids, exclusive=False, split=[],
         weights=part.weights,

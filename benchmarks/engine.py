@@ -43,12 +43,13 @@ from sklearn.linear_model import LogisticRegression
 
 import lapwing.corpus
 from lapwing.engine import run_all
+from lapwing.experiments.settings import text as glm07_text
 from lapwing.selection.variance import CrossValidation, choose_variance, deal_folds, default_grid
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
-from lapwing.text import TextSettings, design
+from lapwing.text import design
 from lapwing.training.targets import targets
 
 GLMNET = """
@@ -98,7 +99,7 @@ class ModApte:
         corpus = lapwing.corpus.read(corpora.path("reuters21578.tar.xz"))
         train, test = corpus.part("train"), corpus.part("test")
         both = sorted(set(train.categories()) & set(test.categories()))
-        self.X = design(train.documents, TextSettings()).matrix  # type: ignore[arg-type]
+        self.X = design(train.documents, glm07_text()).matrix  # type: ignore[arg-type]
         self.X.eliminate_zeros()
         told = targets([tuple(x for x in row if x in both) for row in train.labels], False, both)
         self.Y = np.array([told.signs(k) for k in range(len(both))])

@@ -18,11 +18,12 @@ import numpy as np
 
 import lapwing.corpus
 from lapwing.evaluate import membership
+from lapwing.experiments.settings import text as glm07_text
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.posterior import Posterior, mean_probability, quantile
 from lapwing.stats.priors import Gaussian
-from lapwing.text import TextSettings, design
+from lapwing.text import design
 
 CATEGORIES = ("crude", "wheat")
 VARIANCE, LEVEL = 10.0, 0.9
@@ -71,7 +72,7 @@ def main() -> None:
     given = parser.parse_args()
     corpus = lapwing.corpus.read(corpora.path("reuters21578.tar.xz"))
     train, test = corpus.part("train"), corpus.part("test")
-    made = design(train.documents, TextSettings())
+    made = design(train.documents, glm07_text())
     assert made.weighting is not None
     frequent = np.argsort(-np.diff(made.matrix.tocsc().indptr), kind="stable")[: given.features]
     X = made.matrix[: given.documents][:, frequent].tocsr()

@@ -35,8 +35,9 @@ from sklearn.linear_model import LogisticRegression
 
 import lapwing
 import lapwing.corpus
+from lapwing.experiments.settings import text as glm07_text
 from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
-from lapwing.text import TextSettings, design
+from lapwing.text import design
 
 FLOOR = 0.005  # seconds that a shorter fit counts as
 BEHIND = 1.5  # times the best peer from which a cell is named
@@ -139,7 +140,7 @@ def corpus(rng: np.random.Generator, file: str, most: int) -> Data:
     """The training part, its categories by falling number of documents."""
     whole = lapwing.corpus.read(corpora.path(file))
     part = whole.part("train") if "train" in set(whole.split) else whole
-    X = design(part.documents, TextSettings()).matrix  # type: ignore[arg-type]
+    X = design(part.documents, glm07_text()).matrix  # type: ignore[arg-type]
     X.eliminate_zeros()
     counts: dict[Any, int] = {}
     for row in part.labels:

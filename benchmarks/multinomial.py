@@ -33,12 +33,13 @@ from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 import lapwing.corpus
+from lapwing.experiments.settings import text as glm07_text
 from lapwing.solvers import multinomial, newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays, certify
 from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.stats.result import FitResult
-from lapwing.text import TextSettings, design
+from lapwing.text import design
 
 SOLVERS: dict[str, tuple[Prior, str, int]] = {"lasso": (Laplace(), "saga", 1), "ridge": (Gaussian(), "lbfgs", 10)}
 FACTORS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the norm-based variance
@@ -50,7 +51,7 @@ class Newsgroups:
     def __init__(self) -> None:
         corpus = lapwing.corpus.read(corpora.path("20news-bydate.tar.xz"))
         train, test = corpus.part("train"), corpus.part("test")
-        made = design(train.documents, TextSettings())
+        made = design(train.documents, glm07_text())
         assert made.weighting is not None
         self.classes = sorted(train.categories())
         self.X, self.new_X = made.matrix, made.weighting.vectors(test.documents)

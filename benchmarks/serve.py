@@ -76,9 +76,9 @@ def ninety() -> tuple[Any, Any]:
 
 
 def ours(train: Any) -> Served:
-    from lapwing.training import TrainSettings
+    from lapwing.experiments.settings import training
 
-    return Served("ours", lapwing.train(train, TrainSettings(prior="laplace", variance="norm", n_jobs=-1)))
+    return Served("ours", lapwing.train(train, training(n_jobs=-1)))
 
 
 def theirs(train: Any) -> Served:

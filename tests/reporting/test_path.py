@@ -10,10 +10,12 @@ from cli import build
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
+from lapwing.priors import ElasticNet, PriorTable
 from lapwing.reporting.path import POINTS, category_to_follow, coefficient_path
+from lapwing.stats.prior_table import row
 from lapwing.training import TrainSettings, train
 
-TIGHT: dict[str, Any] = {"tol": 1e-10, "max_iter": 2000}
+TIGHT: dict[str, Any] = {"tol": 1e-10, "max_iter": 2000, "calibrate": False, "prior": "laplace"}
 
 
 def corpus(exclusive: bool) -> Corpus:
@@ -30,7 +32,12 @@ CASES: dict[str, dict[str, Any]] = {
     "ridge": {"prior": "gaussian"},
     "probit": {"link": "probit"},
     "balanced": {"class_weight": "balanced"},
+    "weighted": {"class_weight": {"energy": 3.0, "grain": 0.5}},
     "free constant": {"intercept_variance": np.inf},
+    "standardised": {"standardize": True},
+    "elastic net": {"prior": ElasticNet(ratio=0.7)},
+    "prior knowledge": {"prior": PriorTable((row("oil", 2.0), row("wheat", 0.0, "4x", category="grain")), "laplace")},
+    "selected": {"select_features": 9},
 }
 
 
@@ -39,11 +46,11 @@ CASES: dict[str, dict[str, Any]] = {
 def test_the_path_goes_through_the_model(case: str, exclusive: bool) -> None:
     data = corpus(exclusive)
     model = train(data, TrainSettings(**(TIGHT | {"variance": 3.0} | CASES[case])))
-    row = category_to_follow(model)
-    path = coefficient_path(model, row, model.vectors(data.documents), data.labels, data.weights)
+    followed = category_to_follow(model)
+    path = coefficient_path(model, followed, model.vectors(data.documents), data.labels, data.weights)
     assert len(path["variances"]) == len(path["coefficients"]) == POINTS
     here = path["variances"].index(path["chosen"])
-    weights = dict(model.top_features(row))
+    weights = dict(model.top_features(followed))
     assert path["features"]
     for feature, weight in zip(path["features"], path["coefficients"][here], strict=True):
         assert weight == pytest.approx(weights.get(feature, 0.0), rel=1e-3, abs=1e-5)
@@ -51,7 +58,7 @@ def test_the_path_goes_through_the_model(case: str, exclusive: bool) -> None:
 
 def test_a_weaker_prior_keeps_more_and_a_strong_one_nothing() -> None:
     data = corpus(False)
-    model = train(data, TrainSettings(variance=1.0))
+    model = train(data, TrainSettings(prior="laplace", variance=1.0, calibrate=False))
     path = coefficient_path(model, 0, model.vectors(data.documents), data.labels)
     kept = np.count_nonzero(path["coefficients"], axis=1)
     assert kept[0] == 0
@@ -65,6 +72,6 @@ def test_what_has_no_path_is_refused() -> None:
     for model, message in ((joint, "all classes together"), (jeffreys, "no variance to follow")):
         with pytest.raises(InputError, match=message):
             coefficient_path(model, 0, model.vectors(data.documents), data.labels)
-    model = train(data, TrainSettings(variance=1.0))
+    model = train(data, TrainSettings(prior="laplace", variance=1.0, calibrate=False))
     with pytest.raises(InputError, match="no document of the data"):
         coefficient_path(model, 0, model.vectors(data.documents), [("other",)] * len(data))

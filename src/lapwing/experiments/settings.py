@@ -32,6 +32,6 @@ def training(**other: Any) -> TrainSettings:
     given = {
         "text": text(), "prior": "laplace", "link": "logit", "multi_class": "ovr", "variance": "norm", "cv": PARTIAL,
         "intercept_variance": None, "solver": "auto", "class_weight": None, "threshold": "default",
-        "standardize": False, "method": "map", "tol": 1e-4,
+        "threshold_data": "train", "calibrate": False, "standardize": False, "method": "map", "tol": 1e-4,
     }  # fmt: skip
     return TrainSettings(**{**given, **other})

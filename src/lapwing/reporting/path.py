@@ -60,7 +60,7 @@ def coefficient_path(
     )  # fmt: skip
     alone = replace(
         settings, prior=prior_of(model, row, settings), variance=variances.tolist(), class_weight=None,
-        threshold="default", max_features=None, select_features=None, method="map", alpha=None, hessian="diagonal",
+        threshold="default", calibrate=False, max_features=None, method="map", alpha=None, hessian="diagonal",
     )  # fmt: skip
     coefficients = train(corpus, alone, classes=points).weights.toarray()
     nearest = int(np.argmin(np.abs(np.log(variances / chosen))))
