@@ -187,4 +187,10 @@ def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None, n_f
     mean = float(np.average(squares, weights=sample_weight))
     if not np.isfinite(mean):
         raise InputError("the squared norms of the documents overflow; scale the features down first")
-    return ((X.shape[1] if n_features is None else n_features) + 1) / mean if mean > 0.0 else 1.0
+    if mean == 0.0 and (np.any(squares) or not np.any(X.data)):  # what weighs anything is empty
+        return 1.0
+    if mean < np.finfo(np.float64).tiny:
+        raise InputError(
+            f"the squared norms of the documents, {mean:g} on average, are too small; scale the features up"
+        )
+    return ((X.shape[1] if n_features is None else n_features) + 1) / mean

@@ -29,6 +29,9 @@ METHODS = ("map", "selected-ridge")
 ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
 
 
+LARGEST = 2**31  # of whole numbers: kernels count with 32 bits
+
+
 @dataclass(frozen=True)
 class NgramSettings:
     """Features are n-grams of the text's tokens, 1 where the document has them.
@@ -139,7 +142,8 @@ class TrainSettings:
             raise SettingsError(f"max_features needs a prior that leaves features out, got {self.prior!r}")
         _whole(self, "random_state", least=0, optional=True)
         _whole(self, "n_jobs", least=None, optional=True)
-        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
+        given = self.class_weight
+        if not (given is None or given == "balanced" or isinstance(given, Mapping)):
             raise SettingsError(f'class_weight must be None, "balanced" or a mapping, got {self.class_weight!r}')
         for name, choices in (
             ("solver", SOLVERS if self.ngrams is None else NGRAM_SOLVERS),
@@ -324,4 +328,6 @@ def _whole(settings: object, name: str, *, least: int | None, optional: bool = F
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         wanted = "a whole number" + ("" if least is None else f" of {least} or more")
         raise SettingsError(f"{name} must be {wanted}, got {value!r}")
+    if abs(value) >= LARGEST:  # type: ignore[operator]
+        raise SettingsError(f"{name} must be less than 2^31, got a number of {len(str(value))} digits")
     object.__setattr__(settings, name, int(value))

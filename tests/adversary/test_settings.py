@@ -1,0 +1,33 @@
+"""Settings of no sense end in a sentence that names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.run import Command
+
+import lapwing
+from lapwing.errors import InputError, SettingsError
+
+
+@pytest.mark.parametrize("option", ["--max-length", "--min-support"])
+def test_numbers_without_end(run: Command, news: Path, tmp_path: Path, option: str) -> None:
+    ran = run("train", news, "-o", tmp_path / "m", "--ngrams", "word", option, "9" * 20)
+    assert ran.code == 2
+    assert option in ran.complaint
+    assert "2^31" in ran.complaint
+
+
+@pytest.mark.parametrize("given", [5, 2.5, [1, 2], {"x"}, "heavy"])
+def test_class_weights_that_are_none(given: Any) -> None:
+    with pytest.raises(SettingsError, match="class_weight"):
+        lapwing.TextClassifier(class_weight=given).fit(["a b", "c d"] * 4, ["x", "y"] * 4)
+
+
+def test_values_whose_squares_vanish() -> None:
+    """The variance from the data would be infinite: the sentence says what to do about it."""
+    with pytest.raises(InputError, match="too small"):
+        lapwing.MAPClassifier(variance="norm").fit(np.eye(4) * 1e-160, [0, 1, 0, 1])
