@@ -17,14 +17,14 @@ from lapwing.text.reading import terms_of
 from lapwing.text.table import token_table
 from lapwing.text.tokens import strip_html
 
-_vectors = LinearModel.vectors
+_scores = LinearModel.scores
 
 
 def poisoned(self: LinearModel, documents: Any, **how: Any) -> Any:
     """As if a text could not be read, as those with a number of 5,000 digits once could not."""
     if any("poison" in text for text in documents):
         raise ValueError("poison")
-    return _vectors(self, documents, **how)
+    return _scores(self, documents, **how)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, m
     data.write_text("".join(lines))
     clean.write_text("".join(line for line in lines if "poison" not in line))
     wanted = run("classify", tmp_path / "m.lapwing", clean, "--json")
-    monkeypatch.setattr(LinearModel, "vectors", poisoned)
+    monkeypatch.setattr(LinearModel, "scores", poisoned)
     refused = run("classify", tmp_path / "m.lapwing", data)
     assert refused.code == 2
     assert "document d2 cannot be classified" in refused.err

@@ -253,7 +253,7 @@ def test_the_watcher_outlives_anything(path: Path) -> None:
 
 
 def test_one_text_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(LinearModel, "vectors", poisoned)
+    monkeypatch.setattr(LinearModel, "scores", poisoned)
     one = Served("m", model(TextSettings(strip_html=True)))
     texts = ["oil", "poison", "wheat", "poison", "gas"]
     found = one.classify_each(texts, len(texts))
@@ -265,7 +265,7 @@ def test_one_text_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_an_answer_per_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from lapwing.serve.api import create_app
 
-    monkeypatch.setattr(LinearModel, "vectors", poisoned)
+    monkeypatch.setattr(LinearModel, "scores", poisoned)
     save(model(), tmp_path / "m.lapwing")
     store = Store([str(tmp_path / "m.lapwing")])
     store.models["m"] = Served("m", model(TextSettings(strip_html=True)))
