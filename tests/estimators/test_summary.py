@@ -25,7 +25,7 @@ def ridge() -> lapwing.TextClassifier:
 
 @pytest.fixture(scope="module")
 def lasso() -> lapwing.TextClassifier:
-    return lapwing.TextClassifier(variance=20.0, tol=1e-8).fit(TEXTS, SETS)
+    return lapwing.TextClassifier(prior="laplace", variance=20.0, tol=1e-8).fit(TEXTS, SETS)
 
 
 def test_intervals_are_those_of_the_inverse_hessian(ridge: lapwing.TextClassifier) -> None:
