@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ def _check_promises(coverage: float | None, precision: float | None, abstain: bo
 def _scored(model: LinearModel, ids: list[str], documents: Any, skip_bad: bool) -> tuple[list[str], np.ndarray]:
     """The scores of a block; a document that cannot be read is named, and with --skip-bad left out."""
     try:
-        return ids, model.scores(documents)
+        return ids, model.scores(documents, n_jobs=os.cpu_count() or 1)
     except Exception as error:
         if len(ids) == 1:
             said = f"document {ids[0]} cannot be classified: {error}"

@@ -133,7 +133,9 @@ class LinearModel:
     def _decider(self) -> Decider:
         return Decider(self.scorer, self.thresholds)
 
-    def vectors(self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto") -> sp.csr_matrix:
+    def vectors(
+        self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto", n_jobs: int = 1
+    ) -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
         if isinstance(documents, str):
             raise InputError("expected a list of texts, got one string; put it in a list")
@@ -146,13 +148,15 @@ class LinearModel:
             return matrix
         if self.weighting is None:
             raise InputError("this model was trained on vectors; give a matrix of features, not texts")
-        return self.weighting.vectors(documents, method=method)
+        return self.weighting.vectors(documents, method=method, n_jobs=n_jobs)
 
-    def scores(self, documents: Any, *, method: str = "auto", rows: slice = slice(None)) -> np.ndarray:
+    def scores(self, documents: Any, *, method: str = "auto", rows: slice = slice(None), n_jobs: int = 1) -> np.ndarray:
         """(n, rows) linear scores x·β + intercept, of all categories or of some."""
         if rows.indices(len(self.intercepts)) == (0, len(self.intercepts), 1):
             few = self._few(documents) if method != "kernel" else None
-            return self.scorer.scores(self.vectors(documents, method=method)) if few is None else few
+            if few is not None:
+                return few
+            return self.scorer.scores(self.vectors(documents, method=method, n_jobs=n_jobs))
         matrix = self.vectors(documents, method=method)
         return Scorer(self.weights[rows], self.intercepts[rows]).scores(matrix)
 
