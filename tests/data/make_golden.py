@@ -35,7 +35,9 @@ TEXTS = [
 
 
 def golden() -> LinearModel:
-    weighting = design(TRAINING, TextSettings(strip_html=True, min_df=1, word_ngrams=(1, 2), table=1)).weighting
+    weighting = design(
+        TRAINING, TextSettings(strip_html=True, min_df=1, stop_words="smart", word_ngrams=(1, 2), table=1)
+    ).weighting
     assert weighting is not None
     width = len(weighting.columns)
     weights = np.round(np.cos(np.arange(4 * width) ** 2 * 0.7), 3).reshape(4, width) * [
