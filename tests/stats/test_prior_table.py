@@ -136,7 +136,7 @@ def test_of_two_classes_one_is_the_other_turned_round() -> None:
 
 
 def test_words_go_through_the_text_stage() -> None:
-    text = TextSettings()
+    text = TextSettings(stop_words="smart")
     table = PriorTable({"Prices": 1.0, ("grain", "wheats"): 2.0}).in_terms(text)
     assert [row.feature for row in table.rows] == ["price", "wheat"]
     words = from_words({"grain": ["Wheat", "corn", "the"], "crude": "oil and its products"}, mode=2.0).in_terms(text)
@@ -160,7 +160,7 @@ def test_words_go_through_the_text_stage() -> None:
 )
 def test_words_that_are_none(table: dict[str, float], message: str) -> None:
     with pytest.raises(PriorError, match=message):
-        PriorTable(table).in_terms(TextSettings())
+        PriorTable(table).in_terms(TextSettings(stop_words="smart"))
 
 
 def test_what_training_does_not_have() -> None:
@@ -232,8 +232,8 @@ def test_malformed_tables(rows: Any) -> None:
 def test_nothing_left_of_the_words(tmp_path: Path) -> None:
     path = written(tmp_path / "words", "grain\twheat\ncrude\tthe of and\n")
     with pytest.raises(PriorError, match=r"words, line 2: expected words, got 'the of and'"):
-        read_words(path).in_terms(TextSettings())
-    assert len(from_names(["the", "grain"]).in_terms(TextSettings()).rows) == 1
+        read_words(path).in_terms(TextSettings(stop_words="smart"))
+    assert len(from_names(["the", "grain"]).in_terms(TextSettings(stop_words="smart")).rows) == 1
 
 
 def test_a_file_of_words(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_the_ends_of_the_elastic_net() -> None:
     for ratio, end in ((1.0, Laplace()), (0.0, Gaussian())):
         for mixed, pure in zip(ElasticNet(ratio).compile(0.7, 4), end.compile(0.7, 4), strict=True):
             assert np.array_equal(mixed, pure)
-    middle = ElasticNet().compile(2.0, 0)
+    middle = ElasticNet(0.5).compile(2.0, 0)
     assert (middle.l1[0], middle.l2[0]) == (0.5, 0.25)
 
 
@@ -65,7 +65,7 @@ def test_bad_ratios(ratio: float) -> None:
 def test_priors_by_name() -> None:
     assert as_prior("laplace") == Laplace()
     assert as_prior("gaussian") == Gaussian()
-    assert as_prior("elasticnet") == ElasticNet(0.5)
+    assert as_prior("elasticnet") == ElasticNet(0.3)
     assert as_prior(ElasticNet(0.2)).ratio == 0.2
     with pytest.raises(SettingsError, match="laplace, gaussian, elasticnet"):
         as_prior("horseshoe")
