@@ -148,3 +148,13 @@ def learn_task(data: Corpus):  # type: ignore[no-untyped-def]
     from lapwing.training import _task
 
     return _task(data, TrainSettings(), None, 0)
+
+
+def test_too_few_documents_to_tune_on_keep_the_threshold_at_one_half(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = learn(corpus(n=12, classes=2)[0], TrainSettings(threshold="f1")).model
+    assert model.thresholds.tolist() == [0.0, 0.0]
+    assert "thresholds are not tuned" in caplog.text
+    save(model, tmp_path / "few.lapwing")
+    assert load(tmp_path / "few.lapwing").thresholds.tolist() == [0.0, 0.0]

@@ -124,6 +124,8 @@ def learn(
             fits, decisions, unseen = _learn(strategy, corpus, keys, progress, finished)
             date = finished.started
     _warn_unconverged(fits, task)
+    if decisions is None and settings.tunes:
+        log.warning("too few different documents to hold some out: thresholds are not tuned, they are ½")
     features, fits = strategy.design(fits)
     model = assemble(corpus, task, features, fits, decisions, date)
     if isinstance(strategy, NgramSearch) and settings.ngrams is not None:

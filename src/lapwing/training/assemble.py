@@ -33,7 +33,9 @@ def assemble(
     entries = (np.concatenate([one.weights for one in fits]), np.concatenate([one.features for one in fits]), pointer)
     weights, intercepts = sp.csr_matrix(entries, shape=(len(fits), design.matrix.shape[1])), of["intercept"]
     calibration, coupling, thresholds = None, Coupling(), of["threshold"]
-    if decisions is not None:
+    if decisions is None:
+        thresholds = np.where(np.isnan(thresholds), 0.0, thresholds)  # no unseen documents to tune on: probability ½
+    else:
         coupling = decisions.coupling
         if decisions.slope is not None and decisions.offset is not None:
             calibration = Calibration(decisions.slope, decisions.offset, weights, intercepts)
