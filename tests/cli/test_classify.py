@@ -186,7 +186,10 @@ def test_sets_of_a_coverage(run: Command, promising: Path) -> None:
     assert [tuple(one["predicted"]) for one in sure] == model.predict_sure(given, 0.6)  # type: ignore[arg-type]
 
 
-def test_promises_that_cannot_be_given(run: Command, model: Path, promising: Path) -> None:
+def test_promises_that_cannot_be_given(run: Command, news: Path, promising: Path, tmp_path: Path) -> None:
+    model = tmp_path / "plain.lapwing"
+    assert run("train", news, "-o", model, "--variance", "norm").code == 0
+
     def error(*arguments: object) -> str:
         ended = run("classify", *arguments, stdin=b"oil")
         assert ended.code == 2

@@ -46,7 +46,7 @@ def test_the_overview(run: Command, model: Path) -> None:
     ended = run("inspect", model)
     assert ended.lines[0].startswith("3 exclusive classes; ")
     assert "45 documents of news.jsonl" in ended.lines[1]
-    assert "laplace prior, variance norm (" in ended.lines[2]
+    assert "elasticnet prior, variance pooled (" in ended.lines[2]
     assert ended.lines[4].split() == "category positives features rel. gap strongest words".split()
     loaded = lapwing.load(model)
     for row, line in enumerate(ended.lines[5:]):

@@ -197,9 +197,12 @@ def test_the_words_on_success(run: Command, news: Path, tmp_path: Path, vector_m
     ended = run("train", news, "-o", output)
     assert ended.lines[0] == "trained on 45 documents of news.jsonl"
     assert ended.lines[1].startswith("3 categories, ")
-    assert ended.lines[2].startswith(f"wrote {output}; try: lapwing inspect '")
+    assert ended.lines[2].startswith("on unseen documents (5 folds): ")
+    assert ended.lines[3].startswith(f"wrote {output}; try: lapwing inspect '")
     stages = [line.partition(":")[0] for line in ended.err.splitlines()]
-    assert stages == ["reading documents", "reading words", "fitting categories"]
+    assert stages[:2] == ["reading documents", "reading words"]
+    assert all(stage.startswith("comparing variances (") for stage in stages[2:-1])
+    assert stages[-1] == "fitting categories"
     two = run("train", vector_model.parent / "data.svm", "-o", output)
     assert two.lines[1].startswith("2 classes, ")
 
@@ -233,7 +236,7 @@ def test_an_old_file_stays_when_writing_fails_and_the_work_is_kept(
     assert "No space left on device" in ended.complaint
     assert output.read_bytes() == b"the old model"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "m.checkpoint"]
-    monkeypatch.setattr("lapwing.training.Categories.fit", None)  # nothing is left to fit
+    monkeypatch.setattr("lapwing.training.OneVsRest.fit", None)  # nothing is left to fit
     assert run("train", news, "-o", output).code == 0
     assert output.read_bytes() == model.read_bytes()
     assert list(tmp_path.iterdir()) == [output]
@@ -279,8 +282,9 @@ def test_prior_knowledge_from_files(run: Command, news: Path, tmp_path: Path) ->
     words.write_text("energy\twindmill, oil\nmoney: the bank\n")
     assert run("train", news, "-o", output, "--prior", table, "--prior", "gaussian", "--prior-words", words).code == 0
     model = lapwing.load(output)
-    weights = dict(model.top_features(model.categories.index("grain")))
-    assert weights["barlei"] == 2.0
+    grain = model.categories.index("grain")
+    weights = dict(model.top_features(grain))
+    assert model.fitted[0][grain, model.feature_names.index("barlei")] == 2.0
     assert weights.get("price", 0.0) <= 0.0
     assert dict(model.top_features(model.categories.index("energy")))["windmil"] > 0.0
     assert model.provenance["prior"] == "gaussian"

@@ -66,7 +66,7 @@ def model(
     seed: int = 5,
     **changes: Any,
 ) -> LinearModel:
-    settings, documents = settings or TextSettings(), [*SCRIPTS[2:], *texts(60, seed=11)]
+    settings, documents = settings or TextSettings(stop_words="smart"), [*SCRIPTS[2:], *texts(60, seed=11)]
     made = _ngrams(documents, settings) if settings.ngrams else design(documents, settings).weighting
     assert made is not None
     rng = np.random.default_rng(seed)

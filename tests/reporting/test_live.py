@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cli.build import SCRIPTS
 
+from lapwing.model.calibration import Coupling
 from lapwing.reporting import Contents, page, refusal
 from lapwing.reporting.contents import RATES
 from lapwing.text import TextSettings
@@ -19,6 +20,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "label sets": {},
     "two classes": {"classes": ("no", "yes"), "exclusive": True},
     "three classes": {"exclusive": True},
+    "three classes, coupled": {"exclusive": True, "coupling": Coupling(0.4, 0.7)},
+    "three classes of probit, coupled": {"exclusive": True, "link": "probit", "coupling": Coupling(0.4, 0.7)},
     "never assigned": {"thresholds": np.array([np.inf, 0.0, -1.0])},
     "probit": {"link": "probit"},
     "softmax": {"link": "softmax", "exclusive": True},

@@ -57,6 +57,7 @@ _TEXT_SWITCHES: dict[str, Value] = {
 
 def train_flags(settings: TrainSettings) -> list[str] | None:
     """What `lapwing train` is to be given besides the data; None where flags cannot say it."""
+    from lapwing.stats.prior_table import PriorTable
     from lapwing.stats.priors import ElasticNet, Prior, as_prior
     from lapwing.text import TextSettings
     from lapwing.training import TrainSettings
@@ -67,6 +68,8 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
         return None
     if not isinstance(settings.text.stop_words, str) or settings.text.tokens not in ("word", "char"):
         return None
+    if isinstance(prior, PriorTable):
+        return None
     flags: list[str] = []
     default: Prior = as_prior(TrainSettings().prior)
     if settings.method == "selected-ridge":
@@ -76,7 +79,7 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
         if isinstance(prior, ElasticNet):
             flags += ["--ratio", repr(prior.ratio)]
             prior = as_prior("elasticnet")
-        if prior != as_prior(prior.name):  # a table, or one with a start of its own
+        if prior != as_prior(prior.name):  # it has a start of its own
             return None
     values, switches = dict(_VALUES), dict(_SWITCHES)
     usual = TrainSettings()

@@ -174,7 +174,7 @@ def _about(model: LinearModel) -> list[RenderableType]:
         kind = f"{len(model.classes)} exclusive classes"
     pruned, space = provenance.get("selected_ridge"), provenance.get("ngrams")
     prior = f"{provenance.get('prior', '?')} prior, variance {provenance.get('variance', '?')}{_common_value(model)}"
-    if space and provenance.get("solver") == "greedy":
+    if space and provenance.get("prior") == "none":
         prior = "no prior: n-grams one by one, the steepest first, ended early"
     return [
         f"{kind}; {len(model.feature_names)} features; link {model.link}",

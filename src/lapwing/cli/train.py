@@ -27,7 +27,7 @@ PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
 DEFAULT_PRIOR = "elasticnet"
 PRESETS: dict[str, dict[str, Any]] = {
     "glm07": {
-        "stop_words": "smart", "stemmer": "porter", "word_ngrams": None, "min_df": 1, "prior": ("laplace",),
+        "stop_words": "smart", "stemmer": "porter", "min_df": 1, "prior": ("laplace",),
         "variance": "norm", "calibrate": False, "threshold_data": "train",
     },
 }  # fmt: skip

@@ -36,7 +36,7 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
 
     >>> vectorizer = LogTfidfVectorizer(stemmer="none").fit(["Wheat, and corn!", "the corn"])
     >>> vectorizer.get_feature_names_out().tolist()
-    ['corn', 'wheat']
+    ['and', 'corn', 'the', 'wheat']
     """
 
     def __init__(

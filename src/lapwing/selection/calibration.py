@@ -15,6 +15,7 @@ F alone (u = 0, v = 1) is one-vs-rest made to add up to 1; e^s alone a softmax; 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from lapwing.model.calibration import Coupling
 from lapwing.stats.links import Link, log_sum_exp
 
 COMMON = (1.0, 3.0)  # how far the common slope is from 1 and the common offset from 0, as standard deviations:
-OWN = (0.3, 2.0)  # of the line of one category from the mean of all
+OWN = (0.5, 3.0)  # of the line of one category from the mean of all, the first as a share of its slope
 TURNS = 3  # of lines and their mean
 FLATTEST = 0.01  # slope: a category whose scores say nothing keeps their order
 ROUNDS = 50
@@ -38,44 +39,64 @@ class Line(NamedTuple):
 
 
 def fit_line(
-    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, around: Line, spread: tuple[float, float]
+    scores: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    link: Link,
+    around: Line,
+    spread: tuple[float, float],
+    doubt: np.ndarray | float = 0.0,
 ) -> tuple[Line, float]:
-    """The line of the heading, σ and τ its `spread`, and the loss along it; by Newton's method."""
+    """The line of the heading, σ and τ its `spread`, and the loss along it; by Newton's method.
+
+    doubt   the share of a document, or of every one, that counts as having the other label
+    """
     precision = np.array(spread) ** -2.0
     centre = line = np.array(around)
+    sure, unsure = weight * (1.0 - doubt), weight * doubt
+    doubted = bool(np.any(unsure))
 
-    def value(line: np.ndarray) -> tuple[float, float]:
-        loss = float(weight @ link.loss(y * (line[0] * scores + line[1])))
-        return loss + float(0.5 * precision @ (line - centre) ** 2), loss
+    def value(line: np.ndarray) -> float:
+        margin = y * (line[0] * scores + line[1])
+        loss = float(sure @ link.loss(margin)) + (float(unsure @ link.loss(-margin)) if doubted else 0.0)
+        return loss + float(0.5 * precision @ (line - centre) ** 2)
 
-    here, loss = value(line)
+    here = value(line)
     for _ in range(ROUNDS):
         margin = y * (line[0] * scores + line[1])
         theta = link.theta(margin)
-        pull, bend = weight * y * theta, weight * link.curvature(margin, theta)
+        pull, bend = sure * theta, sure * link.curvature(margin, theta)
+        if doubted:
+            other = link.theta(-margin)
+            pull, bend = pull - unsure * other, bend + unsure * link.curvature(-margin, other)
+        pull = pull * y
         slope = precision * (line - centre) - np.array([pull @ scores, pull.sum()])
         cross = bend @ scores
         H = np.array([[bend @ scores**2, cross], [cross, bend.sum()]]) + np.diag(precision)
         H += np.diag(1e-12 * np.diag(H) + 1e-300)
-        step = -np.linalg.solve(H, slope)
-        share = 1.0
-        while share > 1e-4 and not value(line + share * step)[0] < here:
+        step, share = -np.linalg.solve(H, slope), 1.0
+        while share > 1e-4 and not value(line + share * step) < here:
             share *= 0.5
-        after, new_loss = value(line + share * step)
+        after = value(line + share * step)
         if not after < here:
             break
-        line, fell = line + share * step, here - after
-        here, loss = after, new_loss
+        line, fell, here = line + share * step, here - after, after
         if fell <= 1e-10 * abs(here):
             break
-    return Line(max(float(line[0]), FLATTEST), float(line[1])), loss
+    best = Line(max(float(line[0]), FLATTEST), float(line[1]))
+    return best, float(weight @ link.loss(y * (best.slope * scores + best.offset)))
 
 
 def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link) -> tuple[Line, float]:
-    """One line for all categories, and the loss along it: scores, labels ±1 and weights (n, rows) each."""
+    """One line for all categories, and the loss along it: scores, labels ±1 and weights (n, rows) each.
+
+    Of N documents with a label all right, the next may still be wrong: each counts as wrong by 1/(N + 2) (Platt 1999).
+    """
     s, signs, w = scores.ravel(), y.ravel(), weight.ravel()
+    inside, outside = float(w[signs > 0.0].sum()), float(w[signs < 0.0].sum())
+    doubt = np.where(signs > 0.0, 1.0 / (inside + 2.0), 1.0 / (outside + 2.0))
     thin = -(-s.size // MOST)
-    line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON)
+    line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON, doubt[::thin])
     return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset)))
 
 
@@ -85,9 +106,13 @@ def own_lines(
     """(the mean of all lines, a line for every category), from the common line on."""
     mean, parts = start, list(zip(scores.T, y.T, weight.T, strict=True))
     for _ in range(TURNS if len(parts) > 2 else 0):
-        lines = [fit_line(*one, link, mean, OWN)[0] for one in parts]
-        mean = Line(*np.mean(lines, axis=0).tolist())
-    return mean, [fit_line(*one, link, mean, OWN)[0] for one in parts]
+        mean = Line(*np.mean(_around(parts, link, mean), axis=0).tolist())
+    return mean, _around(parts, link, mean)
+
+
+def _around(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], link: Link, mean: Line) -> list[Line]:
+    spread = (OWN[0] * mean.slope, OWN[1])
+    return [fit_line(s, y, weight, link, mean, spread)[0] for s, y, weight in parts]
 
 
 def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> float:
@@ -106,22 +131,26 @@ def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray)
 
 
 def fit_coupling(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray, link: Link) -> Coupling:
-    """The likeliest (u, v): the log-likelihood is concave in them. scores (n, K), classes (n,) numbers."""
+    """The likeliest (u, v), drawn towards (0, 1) as if by a Gaussian of variance 1: the log-likelihood is concave.
+
+    scores (n, K), classes (n,) numbers
+    """
     parts = np.stack([scores, -link.loss(scores)])  # (2, n, K)
     rows = np.arange(len(classes))
 
+    centre = at = np.array([0.0, 1.0])
+
     def value(at: np.ndarray) -> float:
         logits = np.tensordot(at, parts, 1)
-        return float(weight @ (log_sum_exp(logits) - logits[rows, classes]))
+        return float(weight @ (log_sum_exp(logits) - logits[rows, classes]) + 0.5 * np.sum((at - centre) ** 2))
 
-    at = np.array([0.0, 1.0])
     here = value(at)
     for _ in range(ROUNDS):
         logits = np.tensordot(at, parts, 1)
         p = np.exp(logits - log_sum_exp(logits)[:, None])
         mean = np.einsum("jnk,nk->jn", parts, p)
-        slope = (mean - parts[:, rows, classes]) @ weight
-        H = np.einsum("ink,jnk,nk,n->ij", parts, parts, p, weight) - (mean * weight) @ mean.T
+        slope = (mean - parts[:, rows, classes]) @ weight + (at - centre)
+        H = np.einsum("ink,jnk,nk,n->ij", parts, parts, p, weight) - (mean * weight) @ mean.T + np.eye(2)
         free = (at > 0.0) | (slope < 0.0)  # at 0 and pushed below: stay
         if not free.any():
             break

@@ -34,6 +34,7 @@ MOST_STEPS = 12
 LEVEL = 1e-3  # relative difference of losses that is none: the stronger prior is taken
 WORSE = 1.005  # times the least loss at which the search ends
 GAIN = 0.0025  # relative fall of the loss below which two steps in a row end it,
+CERTAIN = 0.002  # share of the same below which there is nothing left to gain
 LEARNED = 0.98  # once it is below this share of what is lost by saying how frequent each category is
 
 Progress = Callable[[str, int, int], None]
@@ -260,7 +261,8 @@ def _ascend(lose: Callable[[float], float], losses: dict[float, float], first: f
         before = min(losses.values(), default=math.inf)
         loss = lose(_rounded(first * STEP**k))
         gains.append((before - loss) / before if before < math.inf else 1.0)
-        if loss > WORSE * before or (loss < LEARNED * base and max(gains[-2:]) < GAIN):
+        stalled = loss < LEARNED * base and max(gains[-2:]) < GAIN
+        if loss > WORSE * before or stalled or loss < CERTAIN * base:
             return
 
 
