@@ -19,7 +19,7 @@ def test_the_smart_list() -> None:
     words = smart_stop_words()
     assert len(words) == len(set(words)) == 570
     assert {"a", "the", "don't", "zero"} <= set(words)
-    assert terms("The cat isn't on a mat", stemmer="none") == ["cat", "mat"]
+    assert terms("The cat isn't on a mat", stop_words="smart", stemmer="none") == ["cat", "mat"]
 
 
 def test_no_list_and_an_own_list() -> None:
