@@ -30,6 +30,7 @@ from lapwing.training.task import Task, check_flat
 
 EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 HELD_OUT_TOL = 1e-3  # relative gap of fits that only score documents they did not see
+COUNTING_TOL = 1e-8  # of fits whose features are counted: a fit that is merely close may lack half of them
 TOGETHER = 16  # units on one path under a Gaussian prior
 
 ValidationMatrix = tuple[sp.csr_matrix, Targets, np.ndarray]
@@ -189,7 +190,8 @@ class OneVsRest:
     ) -> tuple[Squeezed, np.ndarray]:
         """The weakest prior within the budget of features, and the columns it keeps."""
         k = self.settings.max_features or 0
-        budget = Budget(lambda v: self._solve(problem, prior, y, weight, v), k, self.task.label(row))
+        tol = min(self.settings.tol, COUNTING_TOL)
+        budget = Budget(lambda v: self._solve(problem, prior, y, weight, v, tol), k, self.task.label(row))
         limit = budget.limit(max(self.settings.cv.variances or default_grid(prior)))
         return limit, np.flatnonzero(budget.results[limit.variance].weights[:-1])
 
@@ -284,7 +286,15 @@ class OneVsRest:
     def solve(self, one: Category, variance: float) -> FitResult:
         return self._solve(one.problem, one.prior, one.y, one.weight, variance)
 
-    def _solve(self, problem: Problem, prior: Prior, y: np.ndarray, weight: np.ndarray, variance: float) -> FitResult:
+    def _solve(
+        self,
+        problem: Problem,
+        prior: Prior,
+        y: np.ndarray,
+        weight: np.ndarray,
+        variance: float,
+        tol: float | None = None,
+    ) -> FitResult:
         settings = self.settings
         arrays = self._compile(prior, problem, variance)
         if isinstance(prior, Jeffreys):
@@ -292,7 +302,7 @@ class OneVsRest:
         solve = {"auto": newton.fit, "clg": clg.fit, "em": probit_em.fit}[settings.solver]
         most = settings.max_iter * (EM_ROUND if settings.solver == "em" else 1)
         return solve(
-            problem, y, weight, arrays, variance=variance, tol=settings.tol, max_iter=most, link=settings.link
+            problem, y, weight, arrays, variance=variance, tol=tol or settings.tol, max_iter=most, link=settings.link
         )  # fmt: skip
 
     def _solve_jeffreys(
