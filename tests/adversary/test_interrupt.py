@@ -13,7 +13,12 @@ import pytest
 from lapwing.engine import interruptible, run_all
 
 LONG = 100  # seconds, as long as a fit that nobody wants to wait for
-SLEEP = f"import ctypes\ndef sleep(*_):\n    print('at work', flush=True)\n    ctypes.CDLL(None).sleep({LONG})\n"
+SLEEP = f"""
+import ctypes, os
+def sleep(*_):
+    os.write(1, b'at work\\n')  # at once: lines of two threads do not mix
+    ctypes.CDLL(None).sleep({LONG})
+"""
 
 
 def interrupt(code: str, *arguments: object) -> tuple[int, str]:
@@ -88,3 +93,30 @@ def test_nothing_more_is_begun(jobs: int) -> None:
     over.set()
     assert finished.wait(30)
     assert sorted(begun) == list(range(3 + jobs))
+
+
+def test_interrupted_while_the_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    over, finished = threading.Event(), threading.Event()
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    def work(item: int) -> None:
+        begun.append(item)
+        assert over.wait(30)
+
+    def everything() -> None:
+        try:
+            run_all(work, range(1000))
+        finally:
+            finished.set()
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(everything)()
+    over.set()
+    assert finished.wait(30)
+    assert len(begun) <= 1

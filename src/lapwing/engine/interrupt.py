@@ -37,8 +37,8 @@ def interruptible(function: Callable[P, Result]) -> Callable[P, Result]:
             except BaseException as error:
                 outcome.set_exception(error)
 
-        threading.Thread(target=work, name="lapwing", daemon=True).start()
         try:
+            threading.Thread(target=work, name="lapwing", daemon=True).start()  # which may be interrupted, too
             while not wait([outcome], LOOK).done:  # the signal may wake another thread than this
                 pass
             return outcome.result()
