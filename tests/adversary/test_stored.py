@@ -12,11 +12,13 @@ import pytest
 from cli.run import Command
 from reporting.build import model
 
+from lapwing.engine import Checkpoint
 from lapwing.errors import InputError
 from lapwing.evaluate.assessment import Assessment
 from lapwing.formats import save
 from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.reporting import Contents, page
+from lapwing.training import CHOICE
 
 NONSENSE: list[Any] = [None, True, -1, 10**400, 1.5, "x", [], [[]], {}, {"a": 1}, [None], "\ud800"]
 
@@ -119,7 +121,7 @@ def test_a_checkpoint_with_nonsense(
     monkeypatch.undo()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     path = tmp_path / "b.checkpoint"
-    path.unlink(missing_ok=True)
+    path.unlink()
     with checkpoint.Checkpoint(path, keys[0], "1970-01-01") as made:
         if nonsense is None:
             made.append(99, bytes(200))  # no such category
@@ -131,6 +133,64 @@ def test_a_checkpoint_with_nonsense(
     assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
     assert (tmp_path / "b.checkpoint.damaged").exists()
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [{}, [], {"slope": [1.0]}, {"slope": None}, {"offset": ["nan"] * 3}, {"thresholds": []}, {"coupling": ["x", "y"]},
+     {"curve": {"variances": [1.0], "loss": [1.0], "chosen": -1.0}}, {"summary": 3}, {"conformal": {}}],
+)  # fmt: skip
+def test_a_choice_with_nonsense(
+    run: Command, news: Path, tmp_path: Path, nonsense: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record of what unseen documents decided, altered, its sum made anew: set aside as any other."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    with monkeypatch.context() as broken:
+        broken.setattr("lapwing.training.run_all", _fail)
+        assert run("train", news, "-o", tmp_path / "b").code == 1
+    path = tmp_path / "b.checkpoint"
+    with _whole(path) as left:
+        record = json.loads(left.records[CHOICE])
+        left.append(CHOICE, json.dumps(record | nonsense if nonsense else nonsense).encode())
+    ran = run("train", news, "-o", tmp_path / "b")
+    assert ran.code == 0
+    assert "starts anew" in ran.err
+    assert (tmp_path / "b.checkpoint.damaged").exists()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--ngrams", "word"), ("--variance", "norm")])
+def test_a_run_that_failed_early_leaves_only_what_it_finished(
+    run: Command, news: Path, tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any category was fitted: the choice, from which the next run goes on, or, without one, no file at all."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    path = tmp_path / "b.checkpoint"
+    with monkeypatch.context() as broken:
+        broken.setattr("lapwing.training.choose_together", _fail)
+        broken.setattr("lapwing.training.run_all", _fail)
+        assert run("train", news, "-o", tmp_path / "b", *options).code == 1
+    assert not path.exists()
+    with monkeypatch.context() as broken:
+        broken.setattr("lapwing.training.run_all", _fail)
+        assert run("train", news, "-o", tmp_path / "b", *options).code == 1
+    assert path.exists() == ("norm" not in options)
+    if path.exists():
+        with _whole(path) as left:
+            assert set(left.records) == {CHOICE}
+        monkeypatch.setattr("lapwing.training.choose_together", _fail)  # it is not chosen again
+    assert run("train", news, "-o", tmp_path / "b", *options).code == 0
+    monkeypatch.undo()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert run("train", news, "-o", tmp_path / "a", *options).code == 0
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+    assert not path.exists()
+
+
+def _whole(path: Path) -> Checkpoint:
+    """The checkpoint of whichever run it is."""
+    header = json.loads(path.read_bytes().partition(b"\n")[0])
+    return Checkpoint(path, header["key"], header["started"])
 
 
 def _fail(*_: Any, **__: Any) -> None:

@@ -204,7 +204,7 @@ def _learn(
 def _stored(strategy: Strategy, number: int, content: bytes) -> CategoryFit | Decisions:
     """A record of a checkpoint; ValueError for what cannot be one of this training's."""
     if number == CHOICE:
-        return Decisions.from_bytes(content)
+        return Decisions.from_bytes(content).check(len(strategy.task), calibrated=strategy.task.settings.calibrate)
     if not 0 <= number < strategy.units:
         raise ValueError(f"record {number} is no category's")
     return CategoryFit.from_bytes(content).check(strategy.width)

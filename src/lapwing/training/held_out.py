@@ -107,7 +107,20 @@ class Decisions:
                 for name, value in record["conformal"].items()
             }
             record["conformal"] = Conformal(**arrays)
-        return cls(**{**record, "coupling": Coupling(*record["coupling"])})
+        return cls(**{**record, "coupling": Coupling(*map(float, record["coupling"]))})
+
+    def check(self, rows: int, *, calibrated: bool) -> Decisions:
+        """Itself, if it can be what was decided on so many rows; ValueError else."""
+        lines = [line for line in (self.slope, self.offset) if line is not None]
+        if len(lines) != 2 * calibrated or not np.isfinite(np.concatenate([self.coupling, *lines])).all():
+            raise ValueError("the lines of calibration are not finite numbers")
+        if any(values.shape != (rows,) for values in (*lines, self.thresholds)):
+            raise ValueError(f"expected a line and a threshold for each of {rows} categories")
+        if self.curve is not None and not 0.0 < self.curve.chosen < math.inf:
+            raise ValueError(f"the chosen variance must be > 0, got {self.curve.chosen!r}")
+        if not isinstance(self.summary, dict):
+            raise ValueError("the summary is no record")
+        return self
 
 
 class Judge:
