@@ -163,6 +163,16 @@ def test_settings_reach_the_model(run: Command, news: Path, tmp_path: Path) -> N
     assert loaded.weights.nnz == loaded.weights.shape[0] * loaded.weights.shape[1]  # a Gaussian keeps all
 
 
+def test_the_preset_is_what_its_flags_are_and_flags_win(run: Command, news: Path, tmp_path: Path) -> None:
+    flags = ("--prior", "laplace", "--stop-words", "smart", "--variance", "norm", "--no-calibrate")
+    assert run("train", news, "-o", tmp_path / "preset.lapwing", "--preset", "glm07").code == 0
+    assert run("train", news, "-o", tmp_path / "flags.lapwing", *flags, "--threshold-data", "train").code == 0
+    assert (tmp_path / "preset.lapwing").read_bytes() == (tmp_path / "flags.lapwing").read_bytes()
+    run("train", news, "-o", tmp_path / "mine.lapwing", "--preset", "glm07", "--stop-words", "none")
+    text = lapwing.load(tmp_path / "mine.lapwing").provenance["settings"]["text"]
+    assert text["stop_words"] == "none"
+
+
 def test_characters_for_unspaced_text(run: Command, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("label,text\n" + "石油,原油价格上涨\n粮食,小麦玉米丰收\n" * 5, encoding="utf-8")

@@ -95,76 +95,96 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
 @click.option("--preset", type=click.Choice(list(PRESETS)),
-              help="glm07: text and prior as in Genkin, Lewis and Madigan (2007); flags still count.")  # fmt: skip
-@click.option("--like", type=ExistingPath("a model file", folder=False), help="Train with all settings of this model.")
+              help="glm07: as in Genkin, Lewis and Madigan (2007). Other options override it.")  # fmt: skip
+@click.option("--like", type=ExistingPath("a model file", folder=False), help="Train with the settings of this model.")
 @click.option(
     "--method",
     type=click.Choice(["map", "selected-ridge"]),
     default="map",
     show_default=True,
-    help="The most probable weights, or those of ridge, pruned.",
+    help="map: the most probable weights; selected-ridge: those of ridge regression, pruned.",
 )
 @click.option(
     "--prior",
     multiple=True,
-    help="laplace, gaussian, elasticnet or jeffreys, and a file of what is known of features (feature mode variance "
-    "sign [category]): one, the other, or both by giving it twice.  [default: elasticnet]",
+    help="laplace, gaussian, elasticnet or jeffreys; or a file of what you know of features, a line each: feature, "
+    "mode, variance, sign, category. Give the option twice for both.  [default: elasticnet]",
 )
-@click.option("--ratio", type=click.FloatRange(0, 1), help="elasticnet: the share of the Laplace prior.")
-@click.option("--prior-words", help="A file of words that speak for categories: a category, a tab, words.")
+@click.option(
+    "--ratio", type=click.FloatRange(0, 1), help="elasticnet: the share of the Laplace penalty.  [default: 0.3]"
+)
+@click.option("--prior-words", help="A file of words that speak for categories, a line each: category, tab, words.")
 @click.option("--multi-class", type=click.Choice(["ovr", "multinomial"]), default="ovr", show_default=True,
-              help="A model for each category, or one over all exclusive classes.")  # fmt: skip
+              help="ovr: a model for each category; multinomial: one over all exclusive classes.")  # fmt: skip
 @click.option("--reference-class", help="multinomial: the class whose coefficients are all 0.")
-@click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True)
+@click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True,
+              help="Logistic or probit regression.")  # fmt: skip
 @click.option("--alpha", help="selected-ridge: its penalty, a number or cv  [default: the universal penalty]")
 @click.option(
     "--hessian",
     type=click.Choice(["diagonal", "full"]),
     default="diagonal",
     show_default=True,
-    help="selected-ridge: features taken as independent, or not.",
+    help="selected-ridge: prune features one by one (diagonal), or all together (full).",
 )
 @click.option(
     "--variance",
     default="pooled",
     show_default=True,
-    help="Prior variance: pooled (one for all, chosen on unseen documents), norm (by the documents' norms), cv (over a "
-    "grid, each category by itself), auto (searched), or a number.",
+    help="Prior variance: pooled (one for all categories, chosen on documents left out of the fits), norm (from the "
+    "number of features and the norms of documents), cv (each category by itself, over a grid), auto (the same without "
+    "a grid), or a number.",
 )
 @click.option("--folds", default="5", show_default=True,
-              help="In how many portions documents are held out, or time: each by fits to earlier ones.")  # fmt: skip
+              help="Leave out so many portions of the documents in turn, to choose and calibrate by; or time: "
+              "score each portion by fits to earlier ones.")  # fmt: skip
 @click.option("--calibrate/--no-calibrate", default=True, show_default=True,
-              help="Learn from unseen documents what probabilities to give.")  # fmt: skip
+              help="Learn from the documents left out what probability a score means.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(min=0.01, max=0.9),
-              help="Keep this share of the documents apart, and evaluate on them.")  # fmt: skip
-@click.option("--cv-variances", help="The grid for --variance pooled and cv: numbers with commas between them.")
-@click.option("--cv-folds", type=click.IntRange(min=2), default=10, show_default=True, help="cv, auto: portions.")
+              help="Keep this share of the documents out of training, and evaluate on them.")  # fmt: skip
+@click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
+@click.option(
+    "--cv-folds",
+    type=click.IntRange(min=2),
+    default=10,
+    show_default=True,
+    help="cv and auto: cut the documents into so many portions.",
+)
 @click.option("--cv-runs", type=click.IntRange(min=1), default=2, show_default=True,
-              help="cv, auto: portions that take a turn.")  # fmt: skip
-@click.option("--validation", is_flag=True, help="Compare on the validation part of DATA instead of on folds.")
-@click.option("--one-se", is_flag=True, help="The strongest prior within one standard error of the best.")
+              help="cv and auto: leave out so many of these portions in turn.")  # fmt: skip
+@click.option(
+    "--validation",
+    is_flag=True,
+    help="Choose variances on the validation part of DATA instead of on portions left out.",
+)
+@click.option("--one-se", is_flag=True, help="cv: take the strongest prior within one standard error of the best.")
 @click.option(
     "--solver",
     type=click.Choice(["auto", "clg", "em", "exact", "greedy"]),
     default="auto",
     show_default=True,
-    help="n-grams: exact (which auto is) or greedy; else auto, clg or em.",
+    help="auto: certified Newton; clg, em: the algorithms of 2007 and 2003. With --ngrams: exact (as auto), greedy.",
 )
-@click.option("--intercept-variance", type=float, help="Another variance for the intercept; inf for none.")
+@click.option(
+    "--intercept-variance", type=float, help="A variance of its own for the intercept; inf for no prior on it."
+)
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight.")
 @click.option(
     "--threshold",
     default="default",
-    help="A probability, or tuned: error, f1, ber, t11u, t13u, expected_f1  [default: 0.5]",
+    help="Say yes above this probability; or tune it for error, f1, ber, t11u or t13u; or expected_f1, which decides "
+    "on all documents together.  [default: 0.5]",
 )
 @click.option(
     "--threshold-data",
     type=click.Choice(["cv", "train"]),
     default="cv",
     show_default=True,
-    help="Tune on the scores of unseen documents, or of those trained on.",
+    help="Tune thresholds on documents left out of the fits (cv), or on those trained on.",
 )
-@click.option("--select-features", type=click.IntRange(min=1), help="Keep so many features per category.")
+@click.option(
+    "--select-features", type=click.IntRange(min=1), help="Keep only the so many best features of each category."
+)
 @click.option(
     "--feature-score",
     type=click.Choice(["bns", "chi2", "pearson", "yule"]),
@@ -175,37 +195,61 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @click.option(
     "--max-features",
     type=click.IntRange(min=1),
-    help="At most so many features per category, chosen by a prior as strong as that takes.",
+    help="Let each category have at most so many features, by a prior as strong as that takes.",
 )
-@click.option("--standardize", is_flag=True, help="Centre and scale every feature.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
-@click.option("--tol", type=float, default=1e-4, show_default=True, help="Bound on the relative duality gap.")
-@click.option("--max-iter", type=click.IntRange(min=1), default=500, show_default=True, help="Most rounds of a fit.")
+@click.option("--standardize", is_flag=True, help="Scale every feature to mean 0 and standard deviation 1.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed for dealing documents into portions.",
+)
+@click.option(
+    "--tol",
+    type=float,
+    default=1e-4,
+    show_default=True,
+    help="Stop a fit when its duality gap is below this share of its objective.",
+)
+@click.option(
+    "--max-iter",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Stop a fit after so many rounds, with a warning.",
+)
 @click.option("--ngrams", type=click.Choice(["word", "char"]), help="Features are n-grams of words or characters.")
-@click.option("--max-length", type=click.IntRange(min=1), help="n-grams: most tokens  [default: any number]")
+@click.option("--max-length", type=click.IntRange(min=1), help="n-grams: longest, in tokens.  [default: any length]")
 @click.option(
     "--min-support",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="n-grams: fewest documents one must be in.",
+    help="n-grams: leave out those in fewer documents.",
 )
-@click.option("--steps", help="n-grams, greedy: a number of steps, or cv  [default: until the scores settle]")
+@click.option("--steps", help="n-grams, greedy: a number of steps, or cv.  [default: until the scores settle]")
 @click.option("--tokens", type=click.Choice(["word", "char", "ready", "jieba"]), default="word", show_default=True,
-              help="Words, characters, what stands between blanks, or Chinese words by jieba.")  # fmt: skip
-@click.option("--digits/--no-digits", default=True, show_default=True, help="Whether digits are part of words.")
-@click.option("--strip-html", is_flag=True, help="Remove markup first.")
-@click.option("--stop-words", default="none", show_default=True, help="smart, none, or a file of words.")
-@click.option("--stemmer", default="porter", show_default=True, help="A Snowball stemmer by name, or none.")
-@click.option("--tf", type=click.Choice(["log", "raw", "binary"]), default="log", show_default=True)
-@click.option("--idf/--no-idf", default=True, show_default=True)
-@click.option("--cosine/--no-cosine", default=True, show_default=True)
+              help="Cut texts into words, characters, what is between blanks (ready), or Chinese words.")  # fmt: skip
+@click.option("--digits/--no-digits", default=True, show_default=True, help="Count digits as letters of words.")
+@click.option("--strip-html", is_flag=True, help="Remove HTML markup first.")
+@click.option(
+    "--stop-words",
+    default="none",
+    show_default=True,
+    help="Leave out these words: smart (the SMART list), none, or a file of words.",
+)
+@click.option("--stemmer", default="porter", show_default=True, help="A Snowball stemmer, such as german; or none.")
+@click.option("--tf", type=click.Choice(["log", "raw", "binary"]), default="log", show_default=True,
+              help="How the count of a word in a document enters.")  # fmt: skip
+@click.option("--idf/--no-idf", default=True, show_default=True, help="Weigh rare words more.")
+@click.option("--cosine/--no-cosine", default=True, show_default=True, help="Scale every document to norm 1.")
 @click.option(
     "--min-df",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Fewest documents a word must be in.",
+    help="Leave out words in fewer documents.",
 )
 @click.option(
     "--word-ngrams",
@@ -214,21 +258,21 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     default=(1, 1),
     show_default=True,
     metavar="FROM TO",
-    help="Words in a row that are features: 1 2 for single words and pairs, up to 3.",
+    help="Count so many words in a row as a feature: 1 2 for single words and pairs; 3 at most.",
 )
 @click.option(
     "--char-ngrams",
     type=int,
     nargs=2,
     metavar="FROM TO",
-    help="Features are characters in a row, as 3 5, inside words; with --tokens char across them.",
+    help="Count characters in a row instead, such as 3 5, inside words; with --tokens char across them.",
 )
 @click.option(
     "--jobs",
     type=int,
     callback=_jobs,
     default=-1,
-    help="Threads; -1 for every core. Results do not depend on it.",
+    help="Number of threads; -1, the default, for every core. Results do not depend on it.",
 )
 @reading_options
 @json_option
