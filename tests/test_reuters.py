@@ -1,4 +1,4 @@
-"""Reuters-21578, from the archive to the figures of GLM07, through the command."""
+"""Reuters-21578, from the archive to its figures, through the command with all defaults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def test_training(trained: tuple[dict[str, Any], Path]) -> None:
 def test_evaluation(evaluated: dict[str, Any]) -> None:
     assert evaluated["documents"] == 3_299
     assert evaluated["categories_averaged"] == 90
-    assert 0.49 <= evaluated["averages"]["macro"]["f1"] <= 0.53
+    assert 0.52 <= evaluated["averages"]["macro"]["f1"] <= 0.56
+    assert evaluated["calibration"]["relative_log_loss"] <= 0.235
     positives = {row["category"]: row["tp"] + row["fn"] for row in evaluated["categories"]}
     assert positives["earn"] == 1_087
     assert positives["acq"] == 719
@@ -46,7 +47,7 @@ def test_weights_are_sparse_and_certified(trained: tuple[dict[str, Any], Path]) 
     assert np.all(model.fits.gap <= 1e-4 * model.fits.objective)
     assert model.fits.positives[model.classes.index("earn")] == 2_877
     assert model.fits.positives[model.classes.index("corn")] == 181
-    assert 800 <= model.n_kept.max() <= 950
+    assert model.n_kept.mean() <= 0.01 * len(model.feature_names)
 
 
 def test_the_words_of_a_category_are_its_own(trained: tuple[dict[str, Any], Path]) -> None:
