@@ -29,7 +29,7 @@ RUNS = {
     "laplace_v1": Run(priors.Laplace(), 1.0, -198.402097144),
     "gauss_v05": Run(priors.Gaussian(), 0.5, -202.50905288),
     "laplace_norm": Run(priors.Laplace(), "norm", -201.631421351),
-    "laplace_t_f1": Run(priors.Laplace(), 1.0, -198.402097144, {"threshold": "f1"}),
+    "laplace_t_f1": Run(priors.Laplace(), 1.0, -198.402097144, {"threshold": "f1", "threshold_data": "train"}),
     "laplace_ind": Run(priors.read_bbr(FOLDER / "priors.txt"), 1.0, -194.358594439),
     # The posterior of the problem solved; BBR prints that of the coefficients carried back.
     "laplace_std": Run(priors.Laplace(), 1.0, -196.539950, {"standardize": True}),

@@ -189,7 +189,7 @@ def test_a_threshold_for_many_exclusive_classes_is_refused(data: tuple[sp.csr_ma
 
 def test_the_gap_can_be_recomputed_from_what_is_kept(data: tuple[sp.csr_matrix, np.ndarray]) -> None:
     X, Y = data
-    model = lapwing.MAPClassifier(variance=100.0, tol=1e-4).fit(X, Y)
+    model = lapwing.MAPClassifier("laplace", variance=100.0, tol=1e-4).fit(X, Y)
     prior = lapwing.priors.Laplace().compile(100.0, X.shape[1])
     assert model.dual_ is not None
     for k in range(3):

@@ -33,7 +33,7 @@ def test_probabilities_are_the_softmax_of_the_scores() -> None:
 
 def test_certificate_of_the_estimator() -> None:
     X, y = data.matrix()
-    model = joint(tol=1e-7).fit(X, y)
+    model = joint(prior="laplace", tol=1e-7).fit(X, y)
     row = Laplace().compile(1.0, X.shape[1])
     weights = np.column_stack([model.coef_.toarray(), model.intercept_])
     proof = certify(X, y, PriorArrays(*(np.tile(part, (3, 1)) for part in row)), weights, model.dual_)

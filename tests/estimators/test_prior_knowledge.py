@@ -68,7 +68,7 @@ def test_two_classes_may_both_be_named() -> None:
 def test_a_word_that_training_never_saw_speaks(tmp_path: Path) -> None:
     known, labels = texts()
     table = PriorTable({("grain", "Barley"): {"mode": 2.5, "variance": "0.5x"}, "oils": {"sign": ">= 0"}})
-    model = TextClassifier(prior=table, min_df=2).fit(known, labels)
+    model = TextClassifier(prior=table, min_df=2, stop_words="smart", variance="norm").fit(known, labels)
     assert "barlei" in model.model_.feature_names
     assert weight(model, "barlei", "grain") == 2.5
     assert weight(model, "barlei", "money") == 0.0
@@ -86,8 +86,8 @@ def test_a_word_that_training_never_saw_speaks(tmp_path: Path) -> None:
 def test_unseen_features_change_nothing_else() -> None:
     """Neither the norm-based variance nor any weight."""
     known, labels = texts()
-    plain = TextClassifier(tol=1e-10).fit(known, labels)
-    told = TextClassifier(prior=PriorTable({"zebra": 1.0}), tol=1e-10).fit(known, labels)
+    plain = TextClassifier(prior="laplace", variance="norm", tol=1e-10).fit(known, labels)
+    told = TextClassifier(prior=PriorTable({"zebra": 1.0}), variance="norm", tol=1e-10).fit(known, labels)
     assert told.variance_.tolist() == plain.variance_.tolist()
     assert len(told.model_.feature_names) == len(plain.model_.feature_names) + 1
     np.testing.assert_allclose(told.coef_[:, :-1].toarray(), plain.coef_.toarray(), atol=1e-4)
@@ -118,7 +118,7 @@ def test_identical_columns_with_and_without_knowledge() -> None:
 def test_an_intercept_of_its_own() -> None:
     X, y = matrix(classes=2)
     same = MAPClassifier(PriorTable({INTERCEPT: {"variance": 8.0}}), variance=2.0).fit(X, y)
-    given = MAPClassifier(variance=2.0, intercept_variance=8.0).fit(X, y)
+    given = MAPClassifier("laplace", variance=2.0, intercept_variance=8.0).fit(X, y)
     np.testing.assert_array_equal(same.intercept_, given.intercept_)
     fixed = MAPClassifier(PriorTable({INTERCEPT: {"mode": -1.5, "variance": 0.0}}), variance=2.0).fit(X, y)
     assert fixed.intercept_[0] == -1.5
@@ -149,7 +149,7 @@ def test_modes_are_of_raw_features_when_standardized() -> None:
 def test_variances_by_idf_are_values_times_idf() -> None:
     known, labels = texts()
     common = {"cosine": False, "variance": 3.0, "intercept_variance": 1.0, "tol": 1e-10}
-    valued = TextClassifier(**common).fit(known, labels)
+    valued = TextClassifier(prior="laplace", **common).fit(known, labels)
     weighed = TextClassifier(idf=False, prior=priors.by_idf(), **common)
     weighed.fit(known, labels)
     # The multiples average to 1; the same model needs the variance scaled back.
@@ -171,7 +171,7 @@ def test_variances_by_idf_are_values_times_idf() -> None:
 )
 def test_what_is_not_there(table: dict[Any, Any], message: str) -> None:
     with pytest.raises(PriorError, match=message):
-        TextClassifier(prior=PriorTable(table)).fit(*texts())
+        TextClassifier(prior=PriorTable(table), stop_words="smart").fit(*texts())
 
 
 def test_a_matrix_has_the_columns_it_has() -> None:

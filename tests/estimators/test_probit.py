@@ -80,5 +80,5 @@ def test_saved_loaded_explained(tmp_path: Path) -> None:
 
 def test_the_norm_variance_is_the_same_for_both_links() -> None:
     X, y = data(7)
-    probit = MAPClassifier(Laplace(), link="probit").fit(X, y)
-    assert probit.variance_[0] == MAPClassifier(Laplace()).fit(X, y).variance_[0]
+    probit = MAPClassifier(Laplace(), variance="norm", link="probit").fit(X, y)
+    assert probit.variance_[0] == MAPClassifier(Laplace(), variance="norm").fit(X, y).variance_[0]

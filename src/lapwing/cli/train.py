@@ -314,24 +314,26 @@ def command(
         checkpoint = Path(f"{output}.checkpoint")
         model = train(corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint)
         model.provenance["reading"] = _reading_flags(split)
+        apart_result = None
         if kept_apart is not None:
-            from lapwing.evaluate import conformalize
+            from lapwing.evaluate import conformalize, evaluate
+            from lapwing.evaluate.documents import blocks_of
 
+            apart_result = evaluate(model, blocks_of(kept_apart, model))
             model = conformalize(model, kept_apart.documents, kept_apart.labels)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
     summary = _summary(output, corpus, model)
+    summary["holdout"] = None if apart_result is None else apart_result.to_dict()
     if as_json:
         print_json(summary)
     else:
         _print(summary)
-        if kept_apart is not None:
+        if apart_result is not None:
             from lapwing.cli.evaluate import print_evaluation
-            from lapwing.evaluate import evaluate
-            from lapwing.evaluate.documents import blocks_of
 
-            click.echo(f"on the {len(kept_apart)} documents kept apart:\n")
-            print_evaluation(evaluate(model, blocks_of(kept_apart, model)))
+            click.echo(f"on the {apart_result.documents} documents kept apart:\n")
+            print_evaluation(apart_result)
 
 
 def _settings_like(path: str, jobs: int) -> Any:

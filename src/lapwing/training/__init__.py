@@ -235,7 +235,9 @@ def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds 
     count = task.settings.folds
     if task.settings.fold_by == "time":
         if corpus.times is None:
-            raise InputError('fold_by="time" needs a time for every document; name the field that holds it')
+            raise InputError(
+                'fold_by="time" needs a time for every document: Corpus(times=…), which readers leave empty'
+            )
         return by_time(corpus.times, task.weights, count)
     of_documents = keys()
     if len(np.unique(of_documents[task.weights > 0.0])) < LEAST:

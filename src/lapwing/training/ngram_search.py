@@ -201,8 +201,8 @@ class _SearchPath:
             for k in range(self.folds.portions):
                 training, held_out = self.folds.training(k, weight), self.folds.fold == k
                 if settings.solver == "greedy":
-                    steps = strategy.ngrams.steps
-                    fit = strategy._greedy(y, v, steps if isinstance(steps, int) else None)(training)
+                    steps, own = strategy.ngrams.steps, v if np.isfinite(v) else strategy.norm_variance
+                    fit = strategy._greedy(y, own, steps if isinstance(steps, int) else None)(training)
                 else:
                     start = self.last.get((row, k))
                     fit = strategy._exact(y, max(settings.tol, HELD_OUT_TOL))(training, variance=v, start=start)

@@ -31,6 +31,7 @@ from lapwing.training.task import Task, check_flat
 EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 HELD_OUT_TOL = 1e-3  # relative gap of fits that only score documents they did not see
 COUNTING_TOL = 1e-8  # of fits whose features are counted: a fit that is merely close may lack half of them
+LITTLE = 20_000  # entries of a matrix up to which that is not worth saving
 TOGETHER = 16  # units on one path under a Gaussian prior
 
 ValidationMatrix = tuple[sp.csr_matrix, Targets, np.ndarray]
@@ -83,17 +84,20 @@ class Features:
 
     @cached_property
     def mean_square(self) -> float:
-        return (self.X.shape[1] + 1.0) / self.norm_variance
+        return (self._seen(self.X) + 1.0) / self.norm_variance
 
     def default_variance(self, X: sp.csr_matrix) -> float:
         """GLM07 Eq. 29; standardised features have a mean squared norm of their number, and BBR takes v = d.
 
         Features that are there by the prior's will only do not count among the d.
         """
-        seen = X.shape[1]
-        if len(self.insisting):
-            seen -= np.count_nonzero(self.columns.frequency[self.insisting] == 0)
+        seen = self._seen(X)
         return seen + 1.0 if self.task.settings.standardize else norm_variance(X, self.task.weights, seen)
+
+    def _seen(self, X: sp.csr_matrix) -> int:
+        if not len(self.insisting):
+            return int(X.shape[1])
+        return int(X.shape[1] - np.count_nonzero(self.columns.frequency[self.insisting] == 0))
 
     def selected(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
         """The columns kept before a fit; None for all."""
@@ -345,7 +349,8 @@ class OneVsRest:
 
     @property
     def held_out_tol(self) -> float:
-        return max(self.settings.tol, HELD_OUT_TOL)
+        """Where little is to be done it is done well: kernels for other shapes then give the same scores."""
+        return max(self.settings.tol, HELD_OUT_TOL) if self.features.X.nnz > LITTLE else min(self.settings.tol, 1e-8)
 
 
 class _Path:

@@ -131,6 +131,8 @@ class TrainSettings:
         else:
             for value in np.ravel(np.asarray(self.variance)):
                 check_variance(value.item() if hasattr(value, "item") else value)
+            if np.ndim(self.variance):  # several compare with a name as one value does
+                object.__setattr__(self, "variance", tuple(np.ravel(np.asarray(self.variance, dtype=float)).tolist()))
         if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
             raise SettingsError(f"tol must be between 0 and 1, got {self.tol!r}")
         object.__setattr__(self, "tol", float(self.tol))
