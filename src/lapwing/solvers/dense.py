@@ -16,6 +16,8 @@ FULL = 0.3  # share of entries that are not 0 from which columns are stored dens
 PASSES = 150  # over X, as many as conjugate gradients may take: what a Gram matrix of sparse columns may cost
 MOST = 30_000_000  # up to so many numbers: 240 MB
 FEWEST = 1000  # documents, or features, whose Gram matrix is factorised however many there are of the others
+SMALL = 20_000  # documents × features up to which a problem is solved to rounding,
+TO_ROUNDING = 1e-15  # which is this gap, relative to the objective
 WIDEST = 2500  # features up to which their Gram matrix is factorised rather than conjugate gradients tried
 
 
@@ -54,7 +56,19 @@ def minimise(
     problem: Problem, y: np.ndarray, sample_weight: np.ndarray, arrays: PriorArrays, beta: np.ndarray, tol: float,
     max_iter: int, link: str = "logit",
 ) -> Result:  # fmt: skip
-    """As solvers/newton.py's."""
+    """As solvers/newton.py's. Small problems are solved to rounding, a round or two more: so that documents that
+    stand twice, which may ask for the other kernel, give what one of weight 2 gives."""
+    if problem.n_documents * len(problem.offset) > SMALL:
+        return _minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
+    result = _minimise(problem, y, sample_weight, arrays, beta, min(tol, TO_ROUNDING), max_iter, link)
+    left = result.kkt_bound if np.isnan(result.gap) else result.gap
+    return result._replace(converged=bool(result.converged or left <= tol * result.objective))
+
+
+def _minimise(
+    problem: Problem, y: np.ndarray, sample_weight: np.ndarray, arrays: PriorArrays, beta: np.ndarray, tol: float,
+    max_iter: int, link: str,
+) -> Result:  # fmt: skip
     from lapwing.kernels import few_rows, gram
 
     documents = Documents(y, sample_weight, as_link(link).code)

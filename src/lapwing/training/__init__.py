@@ -236,7 +236,7 @@ def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds 
     if task.settings.fold_by == "time":
         if corpus.times is None:
             raise InputError(
-                'fold_by="time" needs a time for every document: Corpus(times=…), which readers leave empty'
+                'fold_by="time" needs a time for every document, and readers give none: use Corpus(times=…)'
             )
         return by_time(corpus.times, task.weights, count)
     of_documents = keys()
