@@ -56,9 +56,9 @@ def minimise(
     problem: Problem, y: np.ndarray, sample_weight: np.ndarray, arrays: PriorArrays, beta: np.ndarray, tol: float,
     max_iter: int, link: str = "logit",
 ) -> Result:  # fmt: skip
-    """As solvers/newton.py's. Small problems are solved to rounding, a round or two more: so that documents that
+    """As solvers/newton.py's. Small ridge problems are solved to rounding, a round or two more: so that documents that
     stand twice, which may ask for the other kernel, give what one of weight 2 gives."""
-    if problem.n_documents * len(problem.offset) > SMALL:
+    if problem.n_documents * len(problem.offset) > SMALL or not is_smooth(arrays):
         return _minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     result = _minimise(problem, y, sample_weight, arrays, beta, min(tol, TO_ROUNDING), max_iter, link)
     left = result.kkt_bound if np.isnan(result.gap) else result.gap
