@@ -28,6 +28,7 @@ OWN = (0.5, 3.0)  # of the line of one category from the mean of all, the first 
 TURNS = 3  # of lines and their mean
 FLATTEST = 0.01  # slope: a category whose scores say nothing keeps their order
 ROUNDS = 50
+CLOSE = 1e-8  # relative fall of what is minimised at which a line is found
 MOST = 2_000_000  # scores that the common line is drawn through; more would not move it
 
 
@@ -46,13 +47,14 @@ def fit_line(
     around: Line,
     spread: tuple[float, float],
     doubt: np.ndarray | float = 0.0,
+    start: Line | None = None,
 ) -> tuple[Line, float]:
-    """The line of the heading, σ and τ its `spread`, and the loss along it; by Newton's method.
+    """The line of the heading, σ and τ its `spread`, and the loss along it; by Newton's method from `start`.
 
     doubt   the share of a document, or of every one, that counts as having the other label
     """
     precision = np.array(spread) ** -2.0
-    centre = line = np.array(around)
+    centre, line = np.array(around), np.array(start or around)
     sure, unsure = weight * (1.0 - doubt), weight * doubt
     doubted = bool(np.any(unsure))
 
@@ -81,7 +83,7 @@ def fit_line(
         if not after < here:
             break
         line, fell, here = line + share * step, here - after, after
-        if fell <= 1e-10 * abs(here):
+        if fell <= CLOSE * abs(here):
             break
     best = Line(max(float(line[0]), FLATTEST), float(line[1]))
     return best, float(weight @ link.loss(y * (best.slope * scores + best.offset)))
@@ -104,15 +106,20 @@ def own_lines(
     scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, start: Line
 ) -> tuple[Line, list[Line]]:
     """(the mean of all lines, a line for every category), from the common line on."""
-    mean, parts = start, list(zip(scores.T, y.T, weight.T, strict=True))
-    for _ in range(TURNS if len(parts) > 2 else 0):
-        mean = Line(*np.mean(_around(parts, link, mean), axis=0).tolist())
-    return mean, _around(parts, link, mean)
+    mean, lines = start, [start] * scores.shape[1]
+    for _ in range(TURNS if len(lines) > 2 else 0):
+        lines = lines_around(scores, y, weight, link, mean, lines)
+        mean = Line(*np.mean(lines, axis=0).tolist())
+    return mean, lines_around(scores, y, weight, link, mean, lines)
 
 
-def _around(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], link: Link, mean: Line) -> list[Line]:
+def lines_around(
+    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, mean: Line, starts: Sequence[Line]
+) -> list[Line]:
+    """A line for every category around a mean that is known, each from a line near it."""
     spread = (OWN[0] * mean.slope, OWN[1])
-    return [fit_line(s, y, weight, link, mean, spread)[0] for s, y, weight in parts]
+    parts = zip(scores.T, y.T, weight.T, starts, strict=True)
+    return [fit_line(s, y, weight, link, mean, spread, start=start)[0] for s, y, weight, start in parts]
 
 
 def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> float:

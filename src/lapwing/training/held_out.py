@@ -23,12 +23,13 @@ from lapwing.evaluate.calibration import calibration
 from lapwing.model.calibration import Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.selection import tune
-from lapwing.selection.calibration import Line, common_line, fit_coupling, fit_temperature, own_lines
+from lapwing.selection.calibration import Line, common_line, fit_coupling, fit_temperature, lines_around, own_lines
 from lapwing.selection.folds import Folds
 from lapwing.stats.links import LINKS, Link, softmax
 from lapwing.training.task import Path, Strategy, Task
 
 SAMPLE = 64  # categories that choose for all, where there are more than twice as many
+FIRST = 10.0  # variance of the scores under the prior that the search begins with
 STEP = math.sqrt(10.0)  # from one variance to the next
 MOST_STEPS = 12
 LEVEL = 1e-3  # relative difference of losses that is none: the stronger prior is taken
@@ -157,8 +158,14 @@ class Judge:
     def _classes(self, scores: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return scores[documents], self.task.targets.numbers[documents], self.weight[documents, 0]
 
+    def lines_without(self, scores: np.ndarray, documents: np.ndarray, mean: Line, near: list[Line]) -> list[Line]:
+        """The lines of all rows by some documents, given the mean and the lines by all."""
+        if self.joint or len(self.rows) == 1:
+            return self.lines(scores, documents)[1]
+        return lines_around(scores[documents], self.y[documents], self.weight[documents], self.link, mean, near)
+
     def lines(self, scores: np.ndarray, documents: np.ndarray) -> tuple[Line, list[Line]]:
-        """The common line and that of every row, by some documents."""
+        """The mean line and that of every row, by some documents."""
         if self.joint:
             line = Line(fit_temperature(*self._classes(scores, documents)))
             return line, [line] * len(self.rows)
@@ -255,7 +262,7 @@ def choose_together(unseen: Unseen, judge: Judge) -> tuple[PooledCurve, OutOfFol
         for variance in sorted(settings.cv.variances):
             lose(variance)
     else:
-        first = _rounded(1.0 / unseen.strategy.mean_square)
+        first = _rounded(FIRST / unseen.strategy.mean_square)
         _ascend(lose, losses, first, judge.base_loss)
         if min(losses, key=lambda v: losses[v]) == first:
             for k in range(1, MOST_STEPS):
@@ -298,11 +305,11 @@ def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decision
         offset=offset if settings.calibrate else None,
         coupling=judge.coupling(calibrated, judge.seen) if settings.calibrate else Coupling(),
         thresholds=thresholds,
-        **_honest(judge, seen),
+        **_honest(judge, seen, common, list(own)),
     )
 
 
-def _honest(judge: Judge, seen: OutOfFold) -> dict[str, Any]:
+def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict[str, Any]:
     """Lines, coupling and thresholds for each fold from the other folds: nothing is judged by what it has seen."""
     task, settings, fold = judge.task, judge.task.settings, judge.folds.fold
     two = task.targets.exclusive and len(task) == 1
@@ -310,7 +317,7 @@ def _honest(judge: Judge, seen: OutOfFold) -> dict[str, Any]:
     proba, chosen = np.zeros((len(fold), classes)), np.zeros((len(fold), classes), dtype=bool)
     for k in range(judge.folds.portions):
         here, others = fold == k, np.flatnonzero((fold >= 0) & (fold != k))
-        own = judge.lines(seen.scores, others)[1] if settings.calibrate else [Line()] * len(judge.rows)
+        own = judge.lines_without(seen.scores, others, mean, near) if settings.calibrate else near
         slope, offset = (np.array(part) for part in zip(*own, strict=True))
         scores = slope * seen.scores + offset
         coupling = judge.coupling(scores, others) if settings.calibrate else Coupling()
