@@ -116,17 +116,12 @@ class Features:
         return columns, problem, self.default_variance(columns.matrix)
 
 
-class OneVsRest:
-    """A unit is a category, which is a row of the model."""
+class OverMatrix:
+    """What strategies over one matrix, which is there before any fit, say of it."""
 
     def __init__(self, task: Task, design: Design, validation: ValidationMatrix | None = None) -> None:
         self.task, self.settings, self.given_design = task, task.settings, design
         self.features, self.validation = Features(task, design), validation
-        self.last: tuple[Problem, float, PriorArrays] | None = None
-
-    @property
-    def units(self) -> int:
-        return len(self.task)
 
     @property
     def width(self) -> int:
@@ -142,6 +137,16 @@ class OneVsRest:
 
     def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
         return self.given_design, fits
+
+
+class OneVsRest(OverMatrix):
+    """A unit is a category, which is a row of the model."""
+
+    last: tuple[Problem, float, PriorArrays] | None = None
+
+    @property
+    def units(self) -> int:
+        return len(self.task)
 
     def prepare(self) -> None:
         if self.settings.select_features is None:

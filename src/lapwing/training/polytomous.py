@@ -15,10 +15,8 @@ from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Prior
-from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
-from lapwing.training.one_vs_rest import HELD_OUT_TOL, Features, ValidationMatrix
-from lapwing.training.task import Task
+from lapwing.training.one_vs_rest import HELD_OUT_TOL, OverMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class JointPrior(Prior):
         return arrays
 
 
-class Polytomous:
+class Polytomous(OverMatrix):
     """One unit, with all rows of the model.
 
     Coefficients of a feature that has an infinite variance in every class are determined up to a constant common to
@@ -52,25 +50,6 @@ class Polytomous:
     together = False
     at_a_time = 1
     units = 1
-
-    def __init__(self, task: Task, design: Design, validation: ValidationMatrix | None = None) -> None:
-        self.task, self.settings, self.given_design = task, task.settings, design
-        self.features, self.validation = Features(task, design), validation
-
-    @property
-    def width(self) -> int:
-        return int(self.features.X.shape[1])
-
-    @property
-    def norm_variance(self) -> float:
-        return self.features.norm_variance
-
-    @property
-    def mean_square(self) -> float:
-        return self.features.mean_square
-
-    def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
-        return self.given_design, fits
 
     def prepare(self) -> None:
         self.joint(self.task.joint_weights)
