@@ -26,6 +26,7 @@ PUBLIC = {
         "Utility",
         "__version__",
         "certify",
+        "compare",
         "corpus",
         "errors",
         "load",
@@ -33,6 +34,7 @@ PUBLIC = {
         "priors",
         "report",
         "summary",
+        "suspects",
         "train",
     ],
     "lapwing.priors": [

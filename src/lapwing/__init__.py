@@ -24,6 +24,7 @@ __all__ = [
     "Utility",
     "__version__",
     "certify",
+    "compare",
     "corpus",
     "errors",
     "load",
@@ -31,6 +32,7 @@ __all__ = [
     "priors",
     "report",
     "summary",
+    "suspects",
     "train",
 ]
 
@@ -42,9 +44,11 @@ _HOMES = {
     "TextClassifier": "lapwing.estimators",
     "Utility": "lapwing.selection",
     "certify": "lapwing.stats",
+    "compare": "lapwing.evaluate.comparison",
     "load": "lapwing.formats",
     "report": "lapwing.reporting",
     "summary": "lapwing.training.summary",
+    "suspects": "lapwing.training.suspects",
     "train": "lapwing.training",
 }
 
@@ -57,12 +61,14 @@ if TYPE_CHECKING:
         SelectedRidgeClassifier,
         TextClassifier,
     )
+    from lapwing.evaluate.comparison import compare
     from lapwing.formats import load
     from lapwing.reporting import report
     from lapwing.selection import Utility
     from lapwing.stats import certify
     from lapwing.training import train
     from lapwing.training.summary import summary
+    from lapwing.training.suspects import suspects
 
 
 def __getattr__(name: str) -> Any:

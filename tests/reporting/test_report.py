@@ -15,8 +15,9 @@ from cli import build as cli_build
 
 import lapwing
 from lapwing.corpus import read
+from lapwing.evaluate import look_mislabelled
 from lapwing.reporting import Contents, page
-from lapwing.reporting.mistakes import look_mislabelled, worst_mistakes
+from lapwing.reporting.mistakes import worst_mistakes
 from lapwing.reporting.page import SCRIPTS, embedded, scripts
 from reporting.build import ATTACKS, EXTREME, model, texts
 from reporting.open import assert_same, opened

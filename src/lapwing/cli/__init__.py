@@ -18,6 +18,8 @@ COMMANDS = {
     "evaluate": ("evaluate", "Compare a model's decisions with the labels of documents."),
     "explain": ("explain", "Show the words that spoke for and against each category of a text."),
     "inspect": ("inspect", "Show what is inside a model file."),
+    "compare": ("compare", "Show how two models differ, in their words and on documents."),
+    "suspects": ("suspects", "Print documents that look mislabelled."),
     "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
     "bbr": ("bbr", "Train and classify with the flags and files of BBR."),
     "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),

@@ -5,6 +5,7 @@ from lapwing.evaluate.calibration import Calibration, calibration
 from lapwing.evaluate.conformalize import conformalize
 from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.measures import Evaluation, Tables, auc, evaluate
+from lapwing.evaluate.mislabelled import look_mislabelled
 from lapwing.evaluate.significance import Comparison, compare
 from lapwing.evaluate.stored import store_assessment, stored_assessment
 
@@ -22,6 +23,7 @@ __all__ = [
     "compare",
     "conformalize",
     "evaluate",
+    "look_mislabelled",
     "membership",
     "store_assessment",
     "stored_assessment",

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.evaluate import Assessment, compare, membership
+from lapwing.evaluate import Assessment, compare, look_mislabelled, membership
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
-from lapwing.reporting.mistakes import Reader, look_mislabelled, worst_mistakes
+from lapwing.reporting.mistakes import Reader, worst_mistakes
 
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
+MOST_SUSPECTS = 40
 EXAMPLE = range(150, 900)  # characters of the text that stands in the box at first
 
 
@@ -84,7 +85,7 @@ def read_documents(
     reader = Reader(model, documents, ids, labels)
     shown: dict[str, Any] = {
         "mistakes": [reader.record(i, k, proba, truth) for i, k in worst_mistakes(proba, truth, chosen)],
-        "suspects": [reader.record(i, k, proba, truth) for i, k in look_mislabelled(proba, truth)],
+        "suspects": [reader.record(i, k, proba, truth) for i, k in look_mislabelled(proba, truth)[:MOST_SUSPECTS]],
     }
     if model.weighting is not None:
         right = np.flatnonzero((truth == chosen).all(axis=1) & truth.any(axis=1))

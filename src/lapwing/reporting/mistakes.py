@@ -1,4 +1,4 @@
-"""Documents worth reading: the decisions furthest from the labels, and labels that look wrong."""
+"""Documents worth reading: the decisions furthest from the labels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.evaluate.mislabelled import surprise
 from lapwing.model import LinearModel
 
 PER_CATEGORY = 4  # of each kind of mistake
 MOST_MISTAKES = 400
-MOST_SUSPECTS = 40
 MOST_CHARACTERS = 1500  # of a text shown
 
 
@@ -24,37 +24,10 @@ def worst_mistakes(proba: np.ndarray, truth: np.ndarray, chosen: np.ndarray) -> 
     for k in range(proba.shape[1]):
         for wrong in (truth[:, k] & ~chosen[:, k], ~truth[:, k] & chosen[:, k]):
             rows = np.flatnonzero(wrong)
-            loss = _loss(proba[rows, k], truth[rows, k])
+            loss = surprise(proba[rows, k], truth[rows, k])
             for place, i in enumerate(np.argsort(-loss, kind="stable")[:PER_CATEGORY]):
                 ranked.append((place, -float(loss[i]), int(rows[i]), k))
     return [(document, k) for _, _, document, k in sorted(ranked)[:MOST_MISTAKES]]
-
-
-def look_mislabelled(proba: np.ndarray, truth: np.ndarray) -> list[tuple[int, int]]:
-    """(document, category) whose label the probabilities speak against, by confident learning (Northcutt, Jiang and
-    Chuang 2021), each category by itself. With the means over those labelled with the category, and not,
-
-        t₁ = mean of p where labelled,   t₀ = mean of p where not,
-
-    a document not labelled with p ≥ t₁ looks like a member, and one labelled with p ≤ t₀ like none. The surest first.
-    """
-    suspects: list[tuple[float, int, int]] = []
-    for k in range(proba.shape[1]):
-        p, inside = proba[:, k], truth[:, k]
-        if not inside.any() or inside.all():
-            continue
-        member, other = float(p[inside].mean()), float(p[~inside].mean())
-        if member <= other:
-            continue
-        strange = np.where(inside, p <= other, p >= max(member, 0.5))
-        for i in np.flatnonzero(strange):
-            suspects.append((-float(_loss(p[i : i + 1], inside[i : i + 1])[0]), int(i), k))
-    return [(i, k) for _, i, k in sorted(suspects)[:MOST_SUSPECTS]]
-
-
-def _loss(proba: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """−ln of the probability given to what is true."""
-    return -np.log(np.maximum(np.where(truth, proba, 1.0 - proba), np.finfo(float).tiny))
 
 
 class Reader:
@@ -84,7 +57,7 @@ class Reader:
             "row": k,
             "missed": bool(truth[i, k]),
             "probability": float(f"{proba[i, k]:.4g}"),
-            "loss": float(f"{_loss(proba[i : i + 1, k], truth[i : i + 1, k])[0]:.4g}"),
+            "loss": float(f"{surprise(proba[i : i + 1, k], truth[i : i + 1, k])[0]:.4g}"),
             "id": str(self.ids[i]),
             "labels": [str(label) for label in self.labels[i]],
             **shown,

@@ -99,6 +99,7 @@ def learn(
     validation: Corpus | None = None,
     checkpoint: Path | None = None,
     most_duals: int = 0,
+    judge_all: bool = False,
 ) -> Trained:
     """Fit every category of a corpus; documents without labels are negatives of all of them.
 
@@ -108,6 +109,7 @@ def learn(
     and settings, its categories are taken over. It is left in place: remove it when the model is safe.
 
     most_duals   dual points are kept if all of them together are at most so many numbers
+    judge_all    out-of-fold scores of every category, where otherwise some of many would do
     """
     settings = settings or TrainSettings()
     if validation is not None and settings.variance == "pooled":
@@ -116,12 +118,12 @@ def learn(
     strategy, data, keys = _strategy(corpus, task, validation, progress)
     decisions: Decisions | None
     if checkpoint is None or settings.joint:  # one fit, which is finished or not
-        fits, decisions, unseen = _learn(strategy, corpus, keys, progress)
+        fits, decisions, unseen = _learn(strategy, corpus, keys, progress, judge_all)
         date = run_date()
     else:
         key = fingerprint(settings, release(), task.targets, task.weights, *data)
         with Checkpoint(checkpoint, key, run_date()) as finished:
-            fits, decisions, unseen = _learn(strategy, corpus, keys, progress, finished)
+            fits, decisions, unseen = _learn(strategy, corpus, keys, progress, judge_all, finished)
             date = finished.started
     _warn_unconverged(fits, task)
     if decisions is None and settings.tunes:
@@ -183,6 +185,7 @@ def _learn(
     corpus: Corpus,
     keys: Callable[[], np.ndarray],
     progress: Progress | None,
+    judge_all: bool = False,
     finished: Checkpoint | None = None,
 ) -> tuple[list[CategoryFit], Decisions | None, OutOfFold | None]:
     """Where the variance is chosen together, unseen documents come first; where each fit finds its own, last."""
@@ -191,13 +194,15 @@ def _learn(
     stored: dict[int, Any] = {} if finished is None else finished.finished(partial(_stored, strategy))
     decisions = stored.pop(CHOICE, None)
     if decisions is None and settings.pools:
-        decisions, unseen = _judge(strategy, corpus, keys, progress, None)
+        decisions, unseen = _judge(strategy, corpus, keys, progress, None, judge_all)
         if finished is not None and decisions is not None:
             finished.append(CHOICE, decisions.to_bytes())
     chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
     fits = _fit_all(strategy, chosen, progress, stored, finished)
     if decisions is None and settings.holds_out:
-        decisions, unseen = _judge(strategy, corpus, keys, progress, np.array([one.variance for one in fits]))
+        decisions, unseen = _judge(
+            strategy, corpus, keys, progress, np.array([one.variance for one in fits]), judge_all
+        )
     return fits, decisions, unseen
 
 
@@ -216,10 +221,11 @@ def _judge(
     keys: Callable[[], np.ndarray],
     progress: Progress | None,
     variances: np.ndarray | None,
+    judge_all: bool = False,
 ) -> tuple[Decisions | None, OutOfFold | None]:
     """What unseen documents decide, under these variances or one that they choose; None where they are too few."""
     task, settings = strategy.task, strategy.task.settings
-    rows = np.arange(len(task)) if settings.joint else sample_rows(task, every=settings.tunes)
+    rows = np.arange(len(task)) if settings.joint else sample_rows(task, every=settings.tunes or judge_all)
     folds = _folds(task, corpus, keys)
     if folds is None or not len(rows):
         return None, None

@@ -1,0 +1,56 @@
+"""lapwing suspects"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from lapwing.cli._common import SPLITS, ExistingPath, data_argument, read_documents, reading_options
+from lapwing.cli._output import echo, print_json
+from lapwing.cli._progress import announce_compiling, progress_bar
+
+SHOWN = 400  # characters of a text
+
+
+@click.command("suspects")
+@data_argument
+@click.option("--top", type=click.IntRange(min=1), help="At most so many, the surest first.")
+@click.option("--like", type=ExistingPath("a model file", folder=False), metavar="MODEL",
+              help="Train with the settings of this model; those of `lapwing train` by default.")  # fmt: skip
+@click.option("--with", "other", type=ExistingPath("documents (a file, folder or archive)"), metavar="OTHER",
+              help="Instead, texts that are in DATA and OTHER with different labels.")  # fmt: skip
+@click.option("--split", type=SPLITS, default="all", show_default=True, help="Only this part of DATA.")
+@reading_options
+def command(
+    data: str, top: int | None, like: str | None, other: str | None, split: str, reading: dict[str, Any]
+) -> None:
+    """Print documents of DATA that look mislabelled, as JSON lines, the surest first.
+
+    Every document is judged by fits that have not seen it. "labelled" says whether the document has the label in
+    question; where it has, it does not look like the others that have. With --with, texts that two people labelled
+    differently.
+    """
+    from lapwing.formats import load
+    from lapwing.training import TrainSettings
+    from lapwing.training.again import settings_of
+    from lapwing.training.suspects import disagreements, suspects
+
+    settings = TrainSettings() if like is None else settings_of(load(like))
+    with progress_bar() as progress:
+        corpus = read_documents(data, reading, progress).part(split)
+        if other is not None:
+            found = disagreements(corpus, read_documents(other, reading, progress).part(split))
+        else:
+            announce_compiling()
+            judged = suspects(corpus, replace(settings, n_jobs=-1), progress=progress)
+            found = [one.to_dict() | _text(corpus.documents, corpus.kind, one.document) for one in judged]
+    for record in found[:top]:
+        print_json(record)
+    what = "texts labelled differently" if other is not None else "labels look wrong"
+    echo(f"{len(found)} {what}, in {len(corpus)} documents", err=True)
+
+
+def _text(documents: Any, kind: str, i: int) -> dict[str, Any]:
+    return {} if kind == "vectors" else {"text": documents[i][:SHOWN]}

@@ -1,0 +1,117 @@
+"""Documents that look mislabelled: by fits that have not seen them; and equal texts labelled unequally."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError
+from lapwing.evaluate import look_mislabelled, membership
+from lapwing.model import LinearModel
+from lapwing.training import Progress, TrainSettings, learn
+from lapwing.training.held_out import OutOfFold
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A label to look at.
+
+    document      its number in the corpus
+    category      the label in question; the document has it where `labelled`, and seems not to belong there, or lacks
+                  it, and seems to
+    probability   of the category, by a fit that did not see the document
+    instead       of exclusive classes: the most probable one
+    """
+
+    document: int
+    id: str
+    category: Hashable
+    labelled: bool
+    probability: float
+    labels: tuple[Hashable, ...]
+    instead: Hashable | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "category": self.category,
+            "labelled": self.labelled,
+            "probability": self.probability,
+            "labels": list(self.labels),
+            **({} if self.instead is None else {"instead": self.instead}),
+        }
+
+
+def suspects(
+    corpus: Corpus, settings: TrainSettings | None = None, *, progress: Progress | None = None
+) -> list[Suspect]:
+    """Labels of the corpus that look wrong, the surest first.
+
+    Out-of-fold probabilities (training/held_out.py) are held against the labels as `lapwing.evaluate.look_mislabelled`
+    says.
+    """
+    trained = learn(corpus, settings, progress=progress, judge_all=True)
+    if trained.out_of_fold is None:
+        raise InputError(
+            f"{corpus.name}: too few different documents to hold some out, so no label can be judged without it; "
+            "give 20 or more, with every category in two of them"
+        )
+    model = trained.model
+    proba = out_of_fold_proba(model, trained.out_of_fold)
+    truth = membership(corpus.labels, model.classes)
+    found: list[Suspect] = []
+    once: set[int] = set()  # of exclusive classes one label is wrong, and another so right: that is said once
+    for i, k in look_mislabelled(proba, truth):
+        if model.exclusive and (i in once or not truth[i, k]):
+            continue
+        once.add(i)
+        instead = model.classes[int(np.argmax(proba[i]))] if model.exclusive else None
+        found.append(
+            Suspect(i, str(corpus.ids[i]), model.classes[k], bool(truth[i, k]), float(proba[i, k]),
+                    tuple(corpus.labels[i]), instead)
+        )  # fmt: skip
+    return found
+
+
+def out_of_fold_proba(model: LinearModel, unseen: OutOfFold) -> np.ndarray:
+    """(n, classes) what the model would say of out-of-fold scores; NaN where a document was in all fits.
+
+    Every row must have been judged (`learn(judge_all=True)`).
+    """
+    scores = calibrated(model, unseen)
+    proba = np.full((len(scores), len(model.classes)), np.nan)
+    seen = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    proba[seen] = model.class_proba(scores[seen])
+    return proba
+
+
+def calibrated(model: LinearModel, unseen: OutOfFold) -> np.ndarray:
+    """Out-of-fold scores on the line of the model's own."""
+    if model.calibration is None:
+        return unseen.scores
+    return model.calibration.slope[unseen.rows] * unseen.scores + model.calibration.offset[unseen.rows]
+
+
+def disagreements(*corpora: Corpus) -> list[dict[str, Any]]:
+    """Texts that stand in the corpora more than once with different labels, in the order of their first appearance."""
+    places: dict[str, list[tuple[Corpus, int]]] = {}
+    for corpus in corpora:
+        if corpus.kind == "vectors":
+            raise InputError(f"{corpus.name}: equal texts are looked for, and these are vectors")
+        for i, text in enumerate(corpus.documents):
+            places.setdefault(text.strip(), []).append((corpus, i))
+    return [
+        {
+            "text": text,
+            "labelled": [
+                {"corpus": corpus.name, "id": str(corpus.ids[i]), "labels": list(corpus.labels[i])}
+                for corpus, i in where
+            ],
+        }
+        for text, where in places.items()
+        if len({frozenset(corpus.labels[i]) for corpus, i in where}) > 1
+    ]
