@@ -77,9 +77,8 @@ def fit_line(
         H = np.array([[bend @ scores**2, cross], [cross, bend.sum()]]) + np.diag(precision)
         H += np.diag(1e-12 * np.diag(H) + 1e-300)
         step, share = -np.linalg.solve(H, slope), 1.0
-        while share > 1e-4 and not value(line + share * step) < here:
+        while not (after := value(line + share * step)) < here and share > 1e-4:
             share *= 0.5
-        after = value(line + share * step)
         if not after < here:
             break
         line, fell, here = line + share * step, here - after, after

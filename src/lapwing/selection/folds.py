@@ -27,6 +27,12 @@ class Folds(NamedTuple):
         """Weights of the documents to fit with while portion k is held out."""
         return np.where(self.fold < k if self.forward else self.fold != k, weight, 0.0)
 
+    def first(self, count: int) -> Folds:
+        """Only the first portions held out; all of them where fits see earlier ones only, for these make them up."""
+        if self.forward or count >= self.portions:
+            return self
+        return Folds(np.where(self.fold < count, self.fold, -1), count)
+
     @property
     def held_out(self) -> np.ndarray:
         """(n,) whether a document is held out at all."""

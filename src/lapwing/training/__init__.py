@@ -33,6 +33,7 @@ from lapwing.training.assemble import assemble, release, run_date
 from lapwing.training.fingerprint import fingerprint
 from lapwing.training.fit import CategoryFit
 from lapwing.training.held_out import (
+    UNSEEN,
     Decisions,
     Judge,
     OutOfFold,
@@ -229,12 +230,12 @@ def _judge(
     folds = _folds(task, corpus, keys)
     if folds is None or not len(rows):
         return None, None
-    judge, unseen = Judge(task, rows.tolist(), folds), Unseen(strategy, folds, rows, progress)
+    curve = None
     if variances is None:
-        curve, scores = choose_together(unseen, judge)
-        return decide(judge, scores, curve), scores
-    scores = OutOfFold(folds, rows, unseen.scores(variances[rows], "scoring unseen documents"))
-    return decide(judge, scores, None), scores
+        curve, scores = choose_together(strategy, folds, rows, progress)
+    else:
+        scores = OutOfFold(folds, rows, Unseen(strategy, folds, rows, progress).scores(variances[rows], UNSEEN))
+    return decide(Judge(task, rows.tolist(), folds), scores, curve), scores
 
 
 def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds | None:

@@ -1,6 +1,7 @@
 """Documents that a fit has not seen: they choose the variance, calibrate, tune thresholds, and tell how good it all is.
 
-Every unit is fitted to all but each fold, and scores the documents left out. One pass serves everything.
+Every unit is fitted to all but each fold, and scores the documents left out. One pass at the chosen variance serves
+everything; to choose it, some categories and folds will do.
 
 The variance is chosen together: with s_ik the out-of-fold score of document i in category k under variance v, that v
 is taken for which Σ_k Σ_i c_ik loss(y_ik (a s_ik + b)) is least, (a, b) being the best line for that v. Categories too
@@ -28,7 +29,9 @@ from lapwing.selection.folds import Folds
 from lapwing.stats.links import LINKS, Link, softmax
 from lapwing.training.task import Path, Strategy, Task
 
-SAMPLE = 64  # categories that choose for all, where there are more than twice as many
+SAMPLE = 64  # categories that are judged for all, where there are more than twice as many
+CHOOSERS = 32  # of them that choose the variance, where there are more than twice as many,
+FITS = 64  # in as many folds as it takes for that many fits
 FIRST = 10.0  # variance of the scores under the prior that the search begins with
 STEP = math.sqrt(10.0)  # from one variance to the next
 MOST_STEPS = 12
@@ -37,6 +40,8 @@ WORSE = 1.005  # times the least loss at which the search ends
 GAIN = 0.0025  # relative fall of the loss below which two steps in a row end it,
 CERTAIN = 0.002  # share of the same below which there is nothing left to gain
 LEARNED = 0.98  # once it is below this share of what is lost by saying how frequent each category is
+
+UNSEEN = "scoring unseen documents"
 
 Progress = Callable[[str, int, int], None]
 
@@ -206,15 +211,26 @@ class Judge:
 
 
 def sample_rows(task: Task, *, every: bool) -> np.ndarray:
-    """Rows of the model that choose for all: all of them, or some evenly by size; none if none can be learned."""
-    members = np.diff(task.targets.member.indptr)[list(task.targets.fitted)]
-    rows = np.flatnonzero((members >= 2) & (members <= task.targets.member.shape[0] - 2))
+    """Rows of the model that are judged: all of them, or some evenly by size; none if none can be learned."""
+    rows = _learnable(task)
     if not len(rows):
         return rows
-    if every or len(task) <= 2 * SAMPLE:
-        return np.arange(len(task))
-    order = rows[np.argsort(-members[rows], kind="stable")]
-    return np.sort(order[np.linspace(0, len(order) - 1, SAMPLE).round().astype(int)])
+    return np.arange(len(task)) if every or len(task) <= 2 * SAMPLE else _evenly(task, rows, SAMPLE)
+
+
+def _learnable(task: Task) -> np.ndarray:
+    members = _members(task)
+    return np.flatnonzero((members >= 2) & (members <= task.targets.member.shape[0] - 2))
+
+
+def _members(task: Task) -> np.ndarray:
+    return np.diff(task.targets.member.indptr)[list(task.targets.fitted)]
+
+
+def _evenly(task: Task, rows: np.ndarray, count: int) -> np.ndarray:
+    """So many of these rows, evenly by size."""
+    order = rows[np.argsort(-_members(task)[rows], kind="stable")]
+    return np.sort(order[np.linspace(0, len(order) - 1, min(count, len(order))).round().astype(int)])
 
 
 class Unseen:
@@ -244,15 +260,22 @@ class Unseen:
         return np.hstack(columns)
 
 
-def choose_together(unseen: Unseen, judge: Judge) -> tuple[PooledCurve, OutOfFold]:
-    """The variance of the heading, and the scores under it."""
-    settings = unseen.strategy.task.settings
+def choose_together(
+    strategy: Strategy, folds: Folds, rows: np.ndarray, progress: Progress | None
+) -> tuple[PooledCurve, OutOfFold]:
+    """The variance of the heading, by some rows and folds, and the scores of all these rows under it."""
+    task, settings = strategy.task, strategy.task.settings
+    some = rows
+    if len(rows) > 2 * CHOOSERS and not settings.joint:
+        some = _evenly(task, np.intersect1d(rows, _learnable(task)), CHOOSERS)
+    few = folds.first(max(2, -(-FITS // len(some))))
+    unseen, judge = Unseen(strategy, few, some, progress), Judge(task, some.tolist(), few)
     losses: dict[float, float] = {}
     best: tuple[float, np.ndarray] | None = None
 
     def lose(variance: float) -> float:
         nonlocal best
-        scores = unseen.scores(np.full(len(unseen.rows), variance), f"comparing variances ({variance:.3g})")
+        scores = unseen.scores(np.full(len(some), variance), f"comparing variances ({variance:.3g})")
         losses[variance] = loss = judge.loss(scores, calibrate=settings.calibrate)
         if best is None or loss < losses[best[0]] * (1.0 if variance < best[0] else 1.0 - LEVEL):
             best = variance, scores
@@ -262,16 +285,19 @@ def choose_together(unseen: Unseen, judge: Judge) -> tuple[PooledCurve, OutOfFol
         for variance in sorted(settings.cv.variances):
             lose(variance)
     else:
-        first = _rounded(FIRST / unseen.strategy.mean_square)
+        first = _rounded(FIRST / strategy.mean_square)
         _ascend(lose, losses, first, judge.base_loss)
         if min(losses, key=lambda v: losses[v]) == first:
             for k in range(1, MOST_STEPS):
                 if lose(_rounded(first * STEP**-k)) > min(losses.values()):
                     break
     assert best is not None
+    chosen, scores = best
+    if len(some) < len(rows) or few is not folds:
+        scores = Unseen(strategy, folds, rows, progress).scores(np.full(len(rows), chosen), UNSEEN)
     variances = sorted(losses)
-    curve = PooledCurve(tuple(variances), tuple(losses[v] for v in variances), best[0])
-    return curve, OutOfFold(unseen.folds, unseen.rows, best[1])
+    curve = PooledCurve(tuple(variances), tuple(losses[v] for v in variances), chosen)
+    return curve, OutOfFold(folds, rows, scores)
 
 
 def _ascend(lose: Callable[[float], float], losses: dict[float, float], first: float, base: float) -> None:
