@@ -209,7 +209,7 @@ def test_the_words_on_success(run: Command, news: Path, tmp_path: Path, vector_m
     assert ended.lines[1].startswith("3 categories, ")
     assert ended.lines[2].startswith("on unseen documents (5 folds): ")
     assert ended.lines[3].startswith(f"wrote {output}; try: lapwing inspect '")
-    stages = [line.partition(":")[0] for line in ended.err.splitlines()]
+    stages = [line.partition(":")[0] for line in ended.err.splitlines() if line.endswith(" s")]
     assert stages[:2] == ["reading documents", "reading words"]
     assert all(stage.startswith("comparing variances (") for stage in stages[2:-1])
     assert stages[-1] == "fitting categories"
@@ -338,3 +338,30 @@ def test_a_budget_of_features(run: Command, news: Path, tmp_path: Path) -> None:
     )
     assert set(ended.json["squeezed"]) == {label for label, n in kept.items() if n < 3}
     assert "--max-features" not in run("train", news, "-o", tmp_path / "m").out
+
+
+def test_training_begins_with_what_was_understood(run: Command, news: Path, tmp_path: Path) -> None:
+    said = run("train", news, "-o", tmp_path / "m", "--variance", "1", "--no-calibrate").err
+    assert "45 documents of news.jsonl, read as jsonl, UTF-8; parts: 45 train, 15 test" in said
+    assert "3 classes: energy 15, grain 15, money 15" in said
+    assert "one class per document" in said
+
+
+def test_a_dry_run_says_it_and_writes_nothing(run: Command, news: Path, tmp_path: Path) -> None:
+    done = run("train", news, "--dry-run")
+    assert done.code == 0
+    assert done.lines[1] == "3 classes: energy 15, grain 15, money 15"
+    assert run("train", news, "--dry-run", "--json").json["classes"] == {"energy": 15, "grain": 15, "money": 15}
+    assert "missing option '-o'" in run("train", news).complaint
+    (tmp_path / "t.csv").write_text("text,genre,year\na,x,1\nb,y,2\n")
+    missing = run("train", tmp_path / "t.csv", "-o", tmp_path / "m").complaint
+    assert missing.endswith("the columns text, genre, year: say which holds the labels with --label-column")
+
+
+def test_classes_from_another_folder(run: Command, tmp_path: Path) -> None:
+    for kind in ("course", "faculty"):
+        for place in ("cornell", "texas"):
+            (tmp_path / kind / place).mkdir(parents=True)
+            (tmp_path / kind / place / f"{kind}.html").write_text(f"{kind} of {place}")
+    for option in (("--folder-level", "1"), ("--label-from", "^(.+?)/")):
+        assert run("train", tmp_path, "--dry-run", "--json", *option).json["classes"] == {"course": 2, "faculty": 2}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from importlib.resources import files
 from itertools import pairwise
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from lapwing.errors import SettingsError
+from lapwing.text import TextSettings, design
 from lapwing.text.table import (
     CLASS_SHIFT,
     CODE_POINTS,
@@ -72,7 +74,25 @@ def test_the_table_is_what_its_file_says() -> None:
     by_hand[[upper for upper, _ in record["lower"]]] = [small for _, small in record["lower"]]
     for first, last, token_class in record["runs"]:
         by_hand[first : last + 1] += token_class * 2**21
-    assert np.array_equal(fold, by_hand)
+    assert np.array_equal(token_table(1).fold, by_hand)
+
+
+def test_the_third_version_folds_full_width_letters_and_digits_and_nothing_else() -> None:
+    """As Unicode's compatibility forms do; a version that models name stays as it was."""
+    changed = np.flatnonzero(token_table(2).fold != token_table(3).fold).tolist()
+    assert set(map(chr, changed)) == set("０１２３４５６７８９ＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ"
+                                        "ａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ")  # fmt: skip
+    assert all(chr(lower[code]) == unicodedata.normalize("NFKC", chr(code)).lower() for code in changed)
+    assert np.array_equal(token_table(1).fold, token_table(2).fold)
+    assert token_table(3).longest_stemmed == token_table(2).longest_stemmed == 200
+
+
+def test_a_model_keeps_the_table_it_was_trained_with() -> None:
+    wide = ["Ｗｈｅａｔ ２０"]
+    old, new = TextSettings(table=2, stemmer="none"), TextSettings(stemmer="none")
+    assert design(wide, old).feature_names == ["２０", "ｗｈｅａｔ"]
+    assert design(wide, new).feature_names == ["20", "wheat"]
+    assert TextSettings.from_dict(old.to_dict()).table == 2
 
 
 def test_loading_twice_gives_the_same_table() -> None:

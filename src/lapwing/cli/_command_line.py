@@ -68,7 +68,7 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
         return None
     if not isinstance(settings.text.stop_words, str) or settings.text.tokens not in ("word", "char"):
         return None
-    if isinstance(prior, PriorTable):
+    if isinstance(prior, PriorTable) or settings.text.table != TextSettings().table:
         return None
     flags: list[str] = []
     default: Prior = as_prior(TrainSettings().prior)

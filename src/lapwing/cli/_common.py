@@ -122,6 +122,10 @@ _READING = [
     click.option("--text-column", help="Column (name or number) or JSON key of the text."),
     click.option("--label-column", help="Column (name or number) or JSON key of the label."),
     click.option("--label-separator", help="Separator between several labels in one cell."),
+    click.option("--folder-level", type=int,
+                 help="Folders: take the class from the folder at this level, 1 for the first, -1 for the last."),
+    click.option("--label-from", metavar="REGEX",
+                 help="Folders: take the class from the path, as this regular expression finds it (its first group)."),
     click.option("--no-header", is_flag=True, help="The first row of a CSV or TSV file is data, not names."),
     click.option("--qrels", help="RCV1: the file with the topics of each document."),
     click.option("--reuters-split", type=click.Choice(["modapte", "modlewis", "modhayes"]), default="modapte",
@@ -152,8 +156,8 @@ def reading_options(function: F) -> F:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         reading = {
             name: kwargs.pop(name)
-            for name in ("encoding", "text_column", "label_column", "label_separator", "qrels",
-                         "reuters_split", "smart_require", "skip_bad", "max_document", "max_expansion")
+            for name in ("encoding", "text_column", "label_column", "label_separator", "folder_level", "label_from",
+                         "qrels", "reuters_split", "smart_require", "skip_bad", "max_document", "max_expansion")
         }  # fmt: skip
         reading["header"] = not kwargs.pop("no_header")
         for name in ("text_column", "label_column"):

@@ -47,7 +47,7 @@ def in_flags(message: str, command: click.Command) -> str:
         r"|(?=(?P<must> must | needs | belongs ))"
         r"|(?![\w='\"/]|[.-]\w))"
     )
-    return re.sub(pattern, flag, message)
+    return re.sub(r"(--[\w-]+) \(\1\)", r"\1", re.sub(pattern, flag, message))
 
 
 def called(cli: click.Group, arguments: list[str]) -> click.Command:

@@ -21,6 +21,7 @@ from lapwing.cli._common import (
 )
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
+from lapwing.corpus.overview import Overview, overview
 from lapwing.errors import SettingsError
 
 PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
@@ -92,7 +93,8 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 
 @click.command("train")
 @data_argument
-@click.option("-o", "--output", required=True, help="The model file to write.")
+@click.option("-o", "--output", help="The model file to write; not needed with --dry-run.")
+@click.option("--dry-run", is_flag=True, help="Say what was understood of DATA, and stop.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
 @click.option("--preset", type=click.Choice(list(PRESETS)),
               help="glm07: as in Genkin, Lewis and Madigan (2007). Other options override it.")  # fmt: skip
@@ -278,7 +280,8 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 @json_option
 def command(
     data: str,
-    output: str,
+    output: str | None,
+    dry_run: bool,
     reading: dict[str, Any],
     split: str | None,
     validation: bool,
@@ -294,6 +297,11 @@ def command(
     files, SMART records or svmlight vectors. A run that was stopped, started again with the same command,
     goes on from the categories it had finished, kept in a file beside the output.
     """
+    if dry_run:
+        _dry_run(data, reading, split, as_json)
+        return
+    if output is None:
+        raise click.MissingParameter(param_type="option", param_hint="'-o' / '--output'")
     check_output(output, data)
     if options["method"] == "selected-ridge" and not _given("prior"):
         options["prior"] = ("gaussian",)
@@ -303,6 +311,9 @@ def command(
     with progress_bar(quiet=as_json) as progress:
         documents = read_documents(data, reading, progress)
         corpus = split_part(documents, split, "train")
+        understood = overview(corpus, documents)
+        if not as_json:
+            _say(understood, err=True)
         apart = documents.part("validation") if validation else None
         kept_apart = None
         if holdout is not None:
@@ -324,6 +335,7 @@ def command(
         save(model, output)
         checkpoint.unlink(missing_ok=True)
     summary = _summary(output, corpus, model)
+    summary["data"] = understood.to_dict()
     summary["holdout"] = None if apart_result is None else apart_result.to_dict()
     if as_json:
         print_json(summary)
@@ -336,6 +348,21 @@ def command(
             print_evaluation(apart_result)
 
 
+def _dry_run(data: str, reading: dict[str, Any], split: str | None, as_json: bool) -> None:
+    with progress_bar(quiet=True) as progress:
+        documents = read_documents(data, reading, progress)
+    understood = overview(split_part(documents, split, "train"), documents)
+    if as_json:
+        print_json(understood.to_dict())
+    else:
+        _say(understood, err=False)
+
+
+def _say(understood: Overview, *, err: bool) -> None:
+    for line in understood.lines():
+        echo(line, err=err)
+
+
 def _settings_like(path: str, jobs: int) -> Any:
     """All settings of another model; only the number of threads is this command's."""
     from dataclasses import replace
@@ -343,7 +370,7 @@ def _settings_like(path: str, jobs: int) -> Any:
     from lapwing.formats import load
     from lapwing.training.again import settings_of
 
-    skip = ("output", "data", "like", "jobs", "split", "validation", "holdout", "as_json", "progress")
+    skip = ("output", "dry_run", "data", "like", "jobs", "split", "validation", "holdout", "as_json", "progress")
     reading = {option.name for option in READING}
     for parameter in click.get_current_context().command.params:
         if parameter.name not in (*skip, *reading) and _given(str(parameter.name)):

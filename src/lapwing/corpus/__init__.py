@@ -19,15 +19,18 @@ Conventions
 from lapwing.corpus.demo import stdlib_docstrings
 from lapwing.corpus.document import SPLITS, Corpus, Document
 from lapwing.corpus.options import FORMATS, ReadOptions
+from lapwing.corpus.overview import Overview, overview
 from lapwing.corpus.pipeline import Stream, read, stream
 
 __all__ = [
     "FORMATS",
+    "Overview",
     "SPLITS",
     "Corpus",
     "Document",
     "ReadOptions",
     "Stream",
+    "overview",
     "read",
     "stdlib_docstrings",
     "stream",

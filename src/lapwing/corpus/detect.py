@@ -97,6 +97,8 @@ def _table(header: str) -> str:
 
 
 def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -> str:
+    if options.folder_level is not None or options.label_from is not None:
+        return "folder"
     names = [by_name(entry.name) for entry in entries]
     for special in ("reuters", "rcv1", "smart"):  # their files are unmistakable among others
         if special in names:

@@ -45,6 +45,8 @@ class Corpus:
     weights     how many times each document counts
     groups      documents that belong together, by a name; None for none
     times       when each document was written, in whatever sorts in that order; None where it is not known
+    encoding    how the bytes were read, "" where there were none
+    fields      the columns or keys of the source, where it has names for them
     """
 
     name: str
@@ -60,6 +62,8 @@ class Corpus:
     source: dict[str, str] = field(default_factory=dict)
     groups: Sequence[str] | None = None
     times: Sequence[str] | None = None
+    encoding: str = ""
+    fields: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

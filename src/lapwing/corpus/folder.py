@@ -7,8 +7,11 @@ A class folder is one with files in it and no further class folders below; files
 A file of the same name and content in several class folders side by side is one document with several
 labels, as OHSUMED is distributed. The same name with different contents is several documents.
 
-Encodings may differ from file to file: one that is not valid UTF-8 is read as latin-1; where an encoding is
-given, one that is not valid in it but is valid UTF-8 is read as such. Both are counted and logged.
+Where classes are other folders than these, `folder_level` says which, or `label_from` finds them in the paths.
+
+Encodings may differ from file to file: one that is not valid UTF-8 is read as latin-1, unless most are not, which is
+an error; where an encoding is given, one that is not valid in it but is valid UTF-8 is read as such. Both are
+counted and logged.
 
 A document's id is its file name where only one document has that name, else `class/name`, else
 `split/class/name`, else its path below what all documents share.
@@ -19,12 +22,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import posixpath
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from lapwing.corpus.document import Document
+from lapwing.corpus.encodings import encoding_advice
 from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, split_of_folder
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
@@ -32,6 +37,55 @@ from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, tolerant
 from lapwing.errors import CorpusError
 
 log = logging.getLogger(__name__)
+
+SAMPLES, SAMPLE = 20, 1 << 14  # files, and bytes of each, by which an encoding is guessed
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the path of a file says of it; "" where it has no class or split."""
+
+    label: str
+    split: str
+
+    @classmethod
+    def above(cls, entry: Entry, flat: bool = False) -> Place:
+        """The class is the folder it lies in, the split that of the nearest folder above it."""
+        folders = posixpath.dirname(entry.path).split("/")
+        return cls("" if flat else folders[-1], _nearest_split(folders[:-1]))
+
+
+def _nearest_split(folders: list[str]) -> str:
+    return next((split for split in map(split_of_folder, reversed(folders)) if split), "")
+
+
+def by_level(entries: list[Entry], level: int) -> dict[int, Place]:
+    """The class is the folder at a level, counted below what all share and below folders of a split."""
+    folders = {entry.index: posixpath.dirname(entry.path).split("/") for entry in entries if "/" in entry.path}
+    shared = len(posixpath.commonprefix(list(folders.values()))) if len(folders) > 1 else 0
+    shared = min([shared, *(len(path) - 1 for path in folders.values())])
+    places = {}
+    for index, path in folders.items():
+        below = path[shared:]
+        split = split_of_folder(below[0])
+        below = below[1:] if split else below
+        at = level - 1 if level > 0 else level
+        if -len(below) <= at < len(below):
+            places[index] = Place(below[at], split or _nearest_split(path[:shared]))
+    return places
+
+
+def by_pattern(entries: list[Entry], pattern: str) -> dict[int, Place]:
+    """The class and perhaps the split as a regular expression finds them in paths."""
+    expression, places = re.compile(pattern), {}
+    for entry in entries:
+        if found := expression.search(entry.path):
+            names = found.groupdict()
+            label = names["label"] if "label" in names else found[1] if expression.groups else found[0]
+            split = SPLIT_WORDS.get((names.get("split") or "").lower(), "")
+            if label:
+                places[entry.index] = Place(label, split or _nearest_split(posixpath.dirname(entry.path).split("/")))
+    return places
 
 
 @dataclass(frozen=True)
@@ -54,23 +108,44 @@ class FolderReader(Reader):
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)
         self._plan: dict[int, tuple[str, Planned]] = {}
-        self._otherwise = 0
+        self._otherwise = self._decoded = 0
+        self._samples: list[bytes] = []  # beginnings of what is not valid UTF-8
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         if self.source.single:
             raise CorpusError("expected a folder or archive of class folders, got one file", self.source.where)
-        files = class_files(entries, self.source, self.options.labels_required)
-        planned = plan(
-            files,
-            same_content(files, self.source, self.options.max_document),
-            flat=all("/" not in f.path for f in files),
-        )
+        files, places = self._class_files(entries)
+        planned = plan(files, same_content(files, self.source, self.options.max_document), places)
         self.exclusive = all(len(document.labels) == 1 for document in planned)
         self._plan = {
             document.files[0].index: (sound(name), document)
             for name, document in zip(ids(planned), planned, strict=True)
         }
         return [document.files[0] for document in planned]
+
+    def _class_files(self, entries: list[Entry]) -> tuple[list[Entry], dict[int, Place]]:
+        """The files that are documents, sorted by path, and the class and split of each."""
+        options = self.options
+        if options.label_from is not None:
+            places = by_pattern(entries, options.label_from)
+        elif options.folder_level is not None:
+            places = by_level(entries, options.folder_level)
+        else:
+            files = class_files(entries, self.source, options.labels_required)
+            flat = all("/" not in f.path for f in files)
+            return files, {entry.index: Place.above(entry, flat) for entry in files}
+        if not places:
+            how = (
+                "match label_from"
+                if options.label_from is not None
+                else f"have {abs(options.folder_level or 0)} folders above them"
+            )
+            raise CorpusError(
+                f"expected files whose paths {how}, found none among {len(entries)}, such as {entries[0].path!r}",
+                self.source.where,
+            )
+        said_left_out([entry.path for entry in entries if entry.index not in places], self.source, "have no class")
+        return sorted((entry for entry in entries if entry.index in places), key=lambda entry: entry.key), places
 
     def documents(self, member: Member) -> Iterator[Document]:
         name, document = self._plan[member.entry.index]
@@ -84,6 +159,12 @@ class FolderReader(Reader):
             yield Document(name, text, document.labels, document.split)
 
     def finish(self) -> None:
+        if self.options.encoding is None and 2 * self._otherwise > max(self._decoded, 2):
+            raise CorpusError(
+                f"expected UTF-8, found {self._otherwise:,} of {self._decoded:,} files that are not; "
+                f"{encoding_advice(self._samples)}",
+                self.source.where,
+            )
         if self._otherwise:
             first, second = (given, "UTF-8") if (given := self.options.encoding) else ("UTF-8", "latin-1")
             log.warning(
@@ -94,6 +175,11 @@ class FolderReader(Reader):
                 first,
                 second,
             )
+
+    @property
+    def encoding(self) -> str:
+        other = "UTF-8" if self.options.encoding is not None else "latin-1"
+        return super().encoding + (f", {self._otherwise} files {other}" if self._otherwise else "")
 
     def _decode(self, data: bytes, member: Member) -> str | None:
         """The text by the first encoding that fits; None for a document that is reported as bad."""
@@ -106,7 +192,10 @@ class FolderReader(Reader):
             except UnicodeError as error:
                 at = at or getattr(error, "start", 0)
             else:
+                self._decoded += 1
                 self._otherwise += encoding != attempts[0]
+                if encoding != attempts[0] and len(self._samples) < SAMPLES:
+                    self._samples.append(data[:SAMPLE])
                 return text
         line = data.count(b"\n", 0, at) + 1
         self.bad(f"expected {given}, got bytes that are not; {ENCODING_HINT}", member, line)
@@ -133,16 +222,19 @@ def class_files(entries: list[Entry], source: Source, labels_required: bool) -> 
             source.where,
         )
     files = [entry for entry in entries if posixpath.dirname(entry.path) in classes]
-    if left_out := [entry.path for entry in entries if posixpath.dirname(entry.path) not in classes]:
-        few = len(left_out) <= 5
+    left_out = [entry.path for entry in entries if posixpath.dirname(entry.path) not in classes]
+    said_left_out(left_out, source, "lie above the class folders")
+    return sorted(files, key=lambda entry: entry.key)
+
+
+def said_left_out(paths: list[str], source: Source, why: str) -> None:
+    if paths:
+        few = len(paths) <= 5
         log.log(
             logging.INFO if few else logging.WARNING,
-            "%s: %d files lie above the class folders and are no documents: %s",
-            source.name,
-            len(left_out),
-            ", ".join(left_out[:5]) + ("" if few else ", ..."),
-        )
-    return sorted(files, key=lambda entry: entry.key)
+            "%s: %d files %s and are no documents: %s",
+            source.name, len(paths), why, ", ".join(paths[:5]) + ("" if few else ", ..."),
+        )  # fmt: skip
 
 
 def _siblings(entry: Entry) -> tuple[str, str]:
@@ -173,20 +265,21 @@ def same_content(files: list[Entry], source: Source, longest: int) -> dict[int, 
     return digests
 
 
-def plan(files: list[Entry], digests: dict[int, bytes], flat: bool) -> list[Planned]:
+def plan(files: list[Entry], digests: dict[int, bytes], places: dict[int, Place]) -> list[Planned]:
     """Files to documents; `files` come sorted by path."""
     groups: dict[object, list[Entry]] = {}
     for entry in files:
         digest = digests.get(entry.index)
         key: object = entry.index if digest is None else (_siblings(entry), digest)
         groups.setdefault(key, []).append(entry)
-    planned = []
-    for group in groups.values():
-        folders = posixpath.dirname(group[0].path).split("/")[:-1]
-        split = next((s for s in map(split_of_folder, reversed(folders)) if s), "")
-        labels = () if flat else label_set(label_name(entry.path.split("/")[-2]) for entry in group)
-        planned.append(Planned(tuple(group), labels, split))
-    return planned
+    return [
+        Planned(
+            tuple(group),
+            label_set(label_name(places[entry.index].label) for entry in group),
+            places[group[0].index].split,
+        )
+        for group in groups.values()
+    ]
 
 
 def ids(planned: list[Planned]) -> list[str]:

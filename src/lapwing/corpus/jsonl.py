@@ -9,7 +9,7 @@ from typing import Any
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
 from lapwing.corpus.members import Member
-from lapwing.corpus.reader import Reader, is_broken
+from lapwing.corpus.reader import LABEL_NAMES, Reader, is_broken
 
 
 class JsonLinesReader(Reader):
@@ -23,7 +23,7 @@ class JsonLinesReader(Reader):
         with member.open() as stream:
             for number, line in enumerate(self.lines(member, stream), start=1):
                 if is_broken(line):
-                    self.bad_encoding(member, number)
+                    self.bad_encoding(member, number, line)
                     continue
                 if not line.strip():
                     continue
@@ -36,6 +36,7 @@ class JsonLinesReader(Reader):
 
     def _document(self, line: str, default_id: str, file_split: str) -> Document:
         record = _parse(line)
+        self.names = self.names or tuple(record)
         key = str(self.options.text_column or "text")
         text = record.get(key)
         if not isinstance(text, str):
@@ -51,7 +52,8 @@ class JsonLinesReader(Reader):
 
     def _labels(self, record: dict[str, Any]) -> tuple[str, ...]:
         key = self.options.label_column
-        value = record.get(str(key)) if key is not None else record.get("labels", record.get("label"))
+        keys = [str(key)] if key is not None else ["labels", *LABEL_NAMES]
+        value = next((record[key] for key in keys if key in record), None)
         if value is None:
             return ()
         separator = self.options.label_separator

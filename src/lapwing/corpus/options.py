@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
@@ -24,9 +25,10 @@ class ReadOptions:
 
     Every format
     encoding         name of the text encoding; bytes that are not valid in it make a broken record.
-                     None: UTF-8, but latin-1 for Reuters. In a folder per class, documents that are not
-                     valid UTF-8 are read as latin-1, and documents not valid in a given encoding but valid
-                     UTF-8 as that; both are logged
+                     None: UTF-8, but latin-1 for Reuters. In a folder per class, a minority of documents that
+                     are not valid UTF-8 is read as latin-1, and documents not valid in a given encoding but
+                     valid UTF-8 as that; both are logged. Where most are not UTF-8 that is an error, which
+                     names the encodings they look like
     skip_bad         go on after a broken record and count it, instead of raising
     split            keep the documents of this split only
     categories       keep these labels only; documents stay, possibly without labels
@@ -34,6 +36,14 @@ class ReadOptions:
     max_expansion    how many times as large as a compressed file what is inside may be
     labels_required  a token file without its qrels, or a folder without class folders, is an error;
                      False makes them unlabelled documents
+
+    folder
+    folder_level     the class is the folder at this level below what all documents share: 1 for the first, -1 for
+                     the one a file lies in; 1 is `course` of course/cornell/x.html. Folders of a split do not count.
+                     None: the folders that have files and no further such folders below
+    label_from       a regular expression, looked for in the path below the source: its group `label`, else its
+                     first one, else all of it is the class; a group `split` is the split. Files without it are no
+                     documents
 
     csv, tsv, and as names of keys jsonl
     text_column, label_column   a name from the header, or a number from 1
@@ -61,6 +71,8 @@ class ReadOptions:
     split: str | None = None
     categories: tuple[str, ...] | None = None
     labels_required: bool = True
+    folder_level: int | None = None
+    label_from: str | None = None
     text_column: str | int | None = None
     label_column: str | int | None = None
     label_separator: str | None = None
@@ -86,6 +98,12 @@ class ReadOptions:
         _check_choice("reuters_text", self.reuters_text, REUTERS_TEXTS)
         if self.split is not None:
             _check_choice("split", self.split, SPLITS)
+        if self.folder_level == 0:
+            raise SettingsError("folder_level must be 1 or more from the top, or -1 or less from the file, got 0")
+        if self.label_from is not None:
+            if self.folder_level is not None:
+                raise SettingsError("folder_level has no place beside label_from, which takes classes from whole paths")
+            _check_pattern(self.label_from)
         if self.label_separator == "":
             raise SettingsError("label_separator must not be empty; leave it out for one label per cell")
         if len(self.quote) > 1 or (self.quote and self.quote in " ,\t\n\r"):
@@ -112,6 +130,15 @@ def check_format(name: str) -> None:
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise SettingsError(f"{option} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise SettingsError(
+            f"label_from must be a regular expression such as '([^/]+)/[^/]+$', got {pattern!r}: {error}"
+        ) from None
 
 
 def _check_encoding(name: str | None) -> None:

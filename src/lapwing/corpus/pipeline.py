@@ -80,6 +80,15 @@ class Stream(Iterator[Document]):
         """Where the documents come from, without the folders of this machine."""
         return {"format": self.format, "path": self._source.label}
 
+    @property
+    def encoding(self) -> str:
+        return "" if self.kind == "vectors" else self._reader.encoding
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns or keys of the records, where they have names."""
+        return tuple(self._reader.names)
+
     def __next__(self) -> Document:
         return next(self._documents)
 
@@ -228,6 +237,8 @@ class _Collector:
             feature_names=names,
             skipped=read.skipped,
             source=read.source,
+            encoding=read.encoding,
+            fields=read.fields,
         )
 
     def _one_each(self, read: Stream) -> bool:

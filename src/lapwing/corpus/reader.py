@@ -7,10 +7,11 @@ import io
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from lapwing.corpus.document import Document, Kind
+from lapwing.corpus.encodings import encoding_advice
 from lapwing.corpus.fields import split_of_file
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
@@ -20,6 +21,10 @@ log = logging.getLogger(__name__)
 
 # Files that explain a collection and are not part of it.
 ABOUT = re.compile(r"(readme|licen[sc]e|copying|changelog|citation|notice)\b.*", re.IGNORECASE)
+
+
+TELLING = 10  # bytes beyond ASCII in a record, from which an encoding is guessed
+LABEL_NAMES = ("label", "labels", "category", "class", "target")
 
 
 class Tally:
@@ -46,10 +51,12 @@ class Reader(ABC):
 
     kind        what the documents are
     exclusive   one label per document by the nature of the source, as far as it has been read
+    names       columns or keys that the records have, where labels are looked for by name
     extensions  file names that are surely of this format, in a folder of several files
     """
 
     kind: Kind = "text"
+    names: Sequence[str] = ()
     exclusive: bool = False
     extensions: tuple[str, ...] = ()
     default_encoding = "utf-8-sig"
@@ -92,9 +99,18 @@ class Reader(ABC):
     def too_long(self, member: Member, line: int | None) -> None:
         self.bad(f"expected {longest(self.options.max_document)}", member, line)
 
-    def bad_encoding(self, member: Member, line: int) -> None:
-        encoding = self.options.encoding or "UTF-8"
-        self.bad(f"expected {encoding}, got bytes that are not; {ENCODING_HINT}", member, line)
+    def bad_encoding(self, member: Member, line: int, text: str = "") -> None:
+        """`text` is what stands there, where it was read as UTF-8: it says which encoding may be the right one."""
+        hint, data = ENCODING_HINT, text.encode("utf-8", "surrogateescape")
+        enough = sum(byte > 127 for byte in data) >= TELLING
+        if enough and self.options.encoding is None and not self.tally.skipped:
+            hint = f"{encoding_advice([data])}, or use skip_bad"
+        self.bad(f"expected {self.options.encoding or 'UTF-8'}, got bytes that are not; {hint}", member, line)
+
+    @property
+    def encoding(self) -> str:
+        """How bytes were read."""
+        return self.options.encoding or self.default_encoding.removesuffix("-sig")
 
     def split_of(self, member: Member) -> str:
         """From the file's name, where there are several files; a lone test.csv is just a name."""

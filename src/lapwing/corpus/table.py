@@ -16,10 +16,9 @@ from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import Reader, Tally, any_broken, log
+from lapwing.corpus.reader import LABEL_NAMES, Reader, Tally, any_broken, log
 from lapwing.errors import CorpusError
 
-LABEL_NAMES = ("label", "labels", "category", "class", "target")
 OTHER_NAMES = ("id", "split", "weight")
 
 
@@ -39,9 +38,10 @@ class CsvReader(Reader):
                 if columns is None:
                     columns = choose_columns(row, self.options, member.where, number)
                     if self.options.header:
+                        self.names = [name.strip() for name in row]
                         continue
                 if any_broken(row):
-                    self.bad_encoding(member, number)
+                    self.bad_encoding(member, number, " ".join(row))
                     continue
                 try:
                     document = self._document(row, columns, f"{member.base}:{number}", file_split)

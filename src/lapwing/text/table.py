@@ -11,6 +11,7 @@ space           white space, and lone surrogates
 separator       all the rest
 
 From version 2 on it also has a bound on the letters of a word that is stemmed: some stemmers take the square of them.
+From version 3 on full-width letters and digits, as East Asian texts have them, are those of ASCII.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lapwing.errors import SettingsError
 SEPARATOR, LETTER, DIGIT, SINGLE, MARK, IGNORABLE, SPACE = range(7)
 CODE_POINTS = 0x110000
 CLASS_SHIFT = 21  # a code point takes 21 bits; the class stands above them
-CURRENT_VERSION = 2
+CURRENT_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def token_table(version: int = CURRENT_VERSION) -> TokenTable:
     if not 1 <= version <= CURRENT_VERSION:
         raise SettingsError(f"token table {version} is not part of this lapwing; a newer release may have it")
     table = json.loads(source.read_text(encoding="ascii"))
-    if "like" in table:  # those of an earlier version
+    if "like" in table:  # an earlier version, but for what is said here
         earlier = token_table(table["like"])
-        return TokenTable(version, earlier.runs, earlier.lower, table["longest_stemmed"])
+        shifted = {first + i: to + i for first, last, to in table.get("shifted", ()) for i in range(last - first + 1)}
+        longest = table.get("longest_stemmed", earlier.longest_stemmed)
+        return TokenTable(version, earlier.runs, earlier.lower | shifted, longest)
     return TokenTable(version, tuple(map(tuple, table["runs"])), dict(table["lower"]))

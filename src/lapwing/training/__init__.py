@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
+from lapwing.corpus.overview import check_labelled
 from lapwing.engine import Checkpoint, interruptible, run_all, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import LinearModel
@@ -138,6 +139,7 @@ def learn(
 
 
 def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] | None, most_duals: int) -> Task:
+    check_labelled(corpus)
     goal = targets(corpus.labels, corpus.exclusive, classes, joint=settings.joint)
     if corpus.exclusive and set(map(len, corpus.labels)) != {1}:
         raise InputError("every training document needs exactly one label; some have none or several")

@@ -1,0 +1,186 @@
+"""What was understood of a corpus, said before anything is made of it: `lapwing train` begins with it.
+
+Nothing here changes what is read. A remark is on what is likely to be a mistake of reading, with the option that would
+read it otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any
+
+from lapwing.corpus.document import SPLITS, Corpus
+from lapwing.errors import CorpusError, some
+
+MOST_FIELDS = 20  # columns that a message lists
+SHOWN = 3  # of the largest and of the smallest classes
+SEPARATORS = (";", "|", ",", "/", " & ", "\t")
+LEAST_JOINED = 0.05  # share of the labels with a separator in them, from which it is worth a remark
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What a corpus was taken for.
+
+    classes     every label with the number of its documents, the largest first
+    reason      why the classes are taken for exclusive, or not
+    split       documents of each part
+    repeated    documents whose text another one before them has, too; `contradicting` of them with other labels
+    remarks     what looks like a mistake, a sentence each
+    """
+
+    name: str
+    format: str
+    encoding: str
+    documents: int
+    classes: dict[str, int]
+    exclusive: bool
+    reason: str
+    split: dict[str, int]
+    unlabelled: int
+    empty: int
+    repeated: int
+    contradicting: int
+    remarks: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "remarks": list(self.remarks)}
+
+    def lines(self) -> list[str]:
+        """For a terminal: what there is, then the remarks."""
+        how = ", ".join(part for part in (self.format, self.encoding) if part)
+        documents = f"{self.documents:,} documents of {self.name}" + (f", read as {how}" if how else "")
+        if len(self.split) > 1:
+            parts = (f"{count:,} {part or 'in no part'}" for part, count in self.split.items())
+            documents += f"; parts: {', '.join(parts)}"
+        lines = [documents, f"{len(self.classes):,} {'classes' if self.exclusive else 'categories'}: {self._sizes()}"]
+        lines.append(self.reason)
+        other = f" ({self.contradicting:,} with other labels)" if self.contradicting else ""
+        odd = (
+            ("" if self.exclusive else self.unlabelled, "have no label"),
+            (self.empty, "have no text"),
+            (self.repeated, f"repeat the text of another{other}"),
+        )
+        if said := [f"{count:,} {what}" for count, what in odd if count]:
+            lines.append(f"of these documents {', '.join(said)}")
+        return lines + [f"! {remark}" for remark in self.remarks]
+
+    def _sizes(self) -> str:
+        sizes = [f"{label} {count:,}" for label, count in self.classes.items()]
+        if len(sizes) <= 2 * SHOWN + 1:
+            return ", ".join(sizes)
+        return f"{', '.join(sizes[:SHOWN])}, …, {', '.join(sizes[-SHOWN:])}"
+
+
+def overview(corpus: Corpus, whole: Corpus | None = None) -> Overview:
+    """What was understood of the documents to train on; `whole` is the corpus that they are part of, for its splits."""
+    check_labelled(corpus)
+    count = Counter(chain.from_iterable(corpus.labels))
+    classes = dict(sorted(count.items(), key=lambda item: (-item[1], item[0])))
+    of_split = Counter((whole or corpus).split)
+    repeated, contradicting = _repeated(corpus)
+    return Overview(
+        name=corpus.name,
+        format=corpus.source.get("format", ""),
+        encoding=corpus.encoding.replace("utf-8", "UTF-8"),
+        documents=len(corpus),
+        classes=classes,
+        exclusive=corpus.exclusive,
+        reason=_reason(corpus),
+        split={part: of_split[part] for part in (*SPLITS, "") if of_split[part]},
+        unlabelled=sum(not labels for labels in corpus.labels),
+        empty=0 if corpus.kind == "vectors" else sum(not text.strip() for text in corpus.documents),
+        repeated=repeated,
+        contradicting=contradicting,
+        remarks=tuple(_remarks(corpus, classes)),
+    )
+
+
+def check_labelled(corpus: Corpus) -> None:
+    """An error that lists what there is, where no document has a label."""
+    if any(corpus.labels):
+        return
+    there = (
+        f"; there are the columns {some(corpus.fields, MOST_FIELDS)}: say which holds the labels with label_column "
+        "(--label-column)"
+        if corpus.fields
+        else ""
+    )
+    raise CorpusError(f"training needs labelled documents, and none of these has a label{there}", corpus.name)
+
+
+def _reason(corpus: Corpus) -> str:
+    numbers = Counter(map(len, corpus.labels))
+    if corpus.exclusive:
+        return "one class per document, since each has exactly one label"
+    several = sum(count for number, count in numbers.items() if number > 1)
+    if several:
+        mean = sum(number * count for number, count in numbers.items()) / len(corpus)
+        return f"any number of labels per document, since {several:,} have several ({mean:.2f} on average)"
+    if numbers[0]:
+        return f"any number of labels per document, since {numbers[0]:,} have none"
+    return "any number of labels per document, since they come as lists"
+
+
+def _remarks(corpus: Corpus, classes: dict[str, int]) -> list[str]:
+    found = [_joined(classes), *_alike(classes)]
+    if not corpus.exclusive and set(map(len, corpus.labels)) == {1} and len(classes) > 1:
+        found.append(
+            'every document has exactly one label: if that is so by nature, give it as "label", not as a list, or '
+            "leave --label-separator out, and classes are exclusive"
+        )
+    if len(classes) > 20 and 2 * len(classes) > len(corpus):
+        found.append(
+            f"{len(classes):,} labels for {len(corpus):,} documents: is that column the label (--label-column)?"
+        )
+    return [remark for remark in found if remark]
+
+
+def _joined(classes: dict[str, int]) -> str:
+    """Labels such as `Comedy,Drama`, whose parts are labels, too."""
+    best = ("", 0, 0, "")
+    for separator in SEPARATORS:
+        joined = [label for label in classes if separator in label.strip(separator)]
+        if len(joined) < 2 or len(joined) < LEAST_JOINED * len(classes):
+            continue
+        parts = Counter(part.strip() for label in classes for part in label.split(separator) if part.strip())
+        again = [
+            label for label in joined if all(parts[part.strip()] > 1 for part in label.split(separator) if part.strip())
+        ]
+        if 2 * len(again) > len(joined) and len(parts) < len(classes) and len(again) > best[1]:
+            best = (separator, len(again), len(parts), again[0])
+    separator, number, parts_, example = best
+    if not number:
+        return ""
+    return (
+        f"{number:,} of {len(classes):,} labels, such as {example!r}, look like several in one: "
+        f"--label-separator {separator!r} makes {parts_:,} of them"
+    )
+
+
+def _alike(classes: dict[str, int]) -> list[str]:
+    """Labels that differ only in case or blanks."""
+    names: dict[str, list[str]] = {}
+    for label in classes:
+        names.setdefault(" ".join(label.casefold().split()), []).append(label)
+    twins = [group for group in names.values() if len(group) > 1]
+    if not twins:
+        return []
+    listed = "; ".join(" and ".join(f"{label!r} ({classes[label]:,})" for label in group) for group in twins[:SHOWN])
+    rest = f"; and {len(twins) - SHOWN} more" if len(twins) > SHOWN else ""
+    return [f"labels that differ only in case or blanks are different ones: {listed}{rest}"]
+
+
+def _repeated(corpus: Corpus) -> tuple[int, int]:
+    if corpus.kind == "vectors":
+        return 0, 0
+    first: dict[str, tuple[str, ...]] = {}
+    repeated = contradicting = 0
+    for text, labels in zip(corpus.documents, corpus.labels, strict=True):
+        if not text.strip():
+            continue
+        repeated += text in first
+        contradicting += first.setdefault(text, labels) != labels
+    return repeated, contradicting
