@@ -128,3 +128,10 @@ def test_store_keeps_the_evaluation_for_this_model_only(
     evaluation_path(copy).write_text('{"schema": 2}', encoding="utf-8")
     with pytest.raises(lapwing.errors.InputError, match="not a stored evaluation"):
         stored_assessment(copy, loaded)
+
+
+def test_documents_that_were_trained_on_are_announced(run: Command, model: Path, news: Path) -> None:
+    again = run("evaluate", model, news, "--split", "train")
+    assert "these documents were trained on" in again.err
+    assert run("evaluate", model, news, "--split", "train", "--json").json["trained_on"] == 1.0
+    assert "trained on" not in run("evaluate", model, news).err

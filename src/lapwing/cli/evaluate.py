@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from lapwing.cli._common import (
 from lapwing.cli._output import fitting, json_option, percent, print_json, show, table
 from lapwing.cli._progress import progress_bar
 from lapwing.errors import some
+
+log = logging.getLogger("lapwing")
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -157,6 +160,8 @@ def print_evaluation(result: Evaluation) -> None:
     if result.exclusive:
         pairs = result.confusion.pairs(3) if result.confusion is not None else []
         notes += [f"most often taken for another: {_confused(pairs)}"] if pairs else []
+    if result.memorised:
+        log.warning("%s; `lapwing inspect` has figures of unseen documents", result.memorised)
     show(_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
 
 

@@ -90,6 +90,7 @@ _SHAPE = {
         "accuracy": maybe(number),
         "calibration": _CALIBRATION | {"in_words?": maybe(text)},
         "selective": {"risk_coverage": [(number, number)], "promises": [_KEPT], "area": number},
+        "trained_on?": maybe(number),
         "confusion": maybe({"matrix": maybe([[count]]), "pairs": [_CONFUSED]}),
         "categories_averaged": count,
         "categories_left_out": count,

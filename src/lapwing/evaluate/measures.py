@@ -19,8 +19,10 @@ from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.selective import Selective
 from lapwing.model.html import shown, table
 from lapwing.model.linear import LinearModel
+from lapwing.model.trained_on import TrainedOn
 
 BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
+FEW = 0.05  # share of documents trained on that is let pass: texts recur
 
 Watch = Callable[[np.ndarray, np.ndarray], None]  # (probabilities, truth) of documents and a block of the model's rows
 
@@ -85,6 +87,7 @@ class Evaluation:
     tally     what is to know of the probabilities given (evaluate/calibration.py)
     selective what answering only where the model is sure would give
     confusion of exclusive classes
+    trained_on  share of the documents that the model was trained on, as far as it can tell; NaN where it cannot
     """
 
     categories: tuple[Hashable, ...]
@@ -99,6 +102,12 @@ class Evaluation:
     selective: Selective
     confusion: Confusion | None = None
     undefined: float = 1.0
+    trained_on: float = float("nan")
+
+    @property
+    def memorised(self) -> str | None:
+        """A warning, where these documents say little of new ones."""
+        return memorised(self.trained_on)
 
     @property
     def left_out(self) -> int:
@@ -144,8 +153,10 @@ class Evaluation:
             for row in found["categories"]
             if row["averaged"]
         ]
+        warning = f"<p><strong>{self.memorised}</strong></p>" if self.memorised else ""
         return (
-            f"<div><p>{self.documents:,} documents; {self.calibration().sentence()}</p>{table(('', *keys), averages)}"
+            f"<div>{warning}<p>{self.documents:,} documents; {self.calibration().sentence()}</p>"
+            f"{table(('', *keys), averages)}"
             f"{table(('category', 'TP', 'FP', 'FN', *keys), rows)}</div>"
         )
 
@@ -160,6 +171,7 @@ class Evaluation:
         kept, pooled = self.n_kept[self.occurs], self.calibration()
         return {
             "documents": self.documents,
+            "trained_on": _plain(self.trained_on),
             "categories": [
                 {
                     "category": label,
@@ -194,6 +206,14 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
+def memorised(trained_on: float | None) -> str | None:
+    """The warning by a share of documents trained on; None where that is little or not known."""
+    if trained_on is None or not trained_on >= FEW:
+        return None
+    whole = "these documents were" if trained_on > 0.99 else f"about {100 * trained_on:.0f} % of these documents were"
+    return f"{whole} trained on: the figures are of what was learned by heart, and new documents will fare worse"
+
+
 def evaluate(
     model: LinearModel,
     blocks: Iterable[tuple[Any, Sequence[tuple[Hashable, ...]]]],
@@ -211,6 +231,7 @@ def evaluate(
     rows: list[int] = []
     columns: list[int] = []
     unknown: set[Hashable] = set()
+    before = TrainedOn(model.sketch)
     n = 0
     for documents, labels in blocks:
         for i, row in enumerate(labels, n):
@@ -219,6 +240,7 @@ def evaluate(
             columns += known
             unknown.update(label for label in row if label not in number)
         vectors.append(model.vectors(documents))
+        before.add(documents)
         n += len(labels)
     if not vectors:
         raise InputError("there are no documents to evaluate")
@@ -245,6 +267,7 @@ def evaluate(
         selective=selective,
         confusion=confusion,
         undefined=undefined,
+        trained_on=before.share,
     )
 
 

@@ -1,14 +1,14 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
 Schema 2; a model that schema 1 can hold, without short n-grams and all that unseen documents taught, is written as
-that. Tensors: terms (UTF-8
-bytes of all names) with terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms
-that have a column however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and
-one fit_* entry per category; calibration_* where unseen documents calibrated it, the weights being those before that;
-conformal_* where they let it promise a coverage. The JSON names the schema, link, labels, text settings, provenance and
-how it fared with unseen documents, and carries a SHA-256 over every byte of the file, its own 64 digits read as zeros.
-After the hash every size, pointer, index and number is still checked: a file can be well-hashed and hostile. Nothing in
-it is ever executed, and nothing larger than the file itself is allocated from a number it states.
+that. Tensors: terms (UTF-8 bytes of all names) with terms_ptr, document_frequency for text models and, where a prior
+named any, `named`, the terms that have a column however rare; weights by rows (weights_ptr, weights_index,
+weights_data), intercepts, thresholds, and one fit_* entry per category; calibration_* where unseen documents calibrated
+it, the weights being those before that; conformal_* where they let it promise a coverage; `sketch`, by which documents
+trained on are known again. The JSON names the schema, link, labels, text settings, provenance and how it fared with
+unseen documents, and carries a SHA-256 over every byte of the file, its own 64 digits read as zeros. After the hash
+every size, pointer, index and number is still checked: a file can be well-hashed and hostile. Nothing in it is ever
+executed, and nothing larger than the file itself is allocated from a number it states.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from lapwing.formats.provenance import check_held_out, check_provenance
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
+from lapwing.model.trained_on import KEPT
 from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
 from lapwing.text.cutting import Cutter
@@ -147,6 +148,9 @@ def to_bytes(model: LinearModel) -> bytes:
     if model.calibration is not None:
         tensors |= {f"calibration_{name}": getattr(model.calibration, name) for name in CALIBRATION}
         types |= {f"calibration_{name}": np.float64 for name in CALIBRATION}
+    if len(model.sketch):
+        tensors["sketch"] = model.sketch
+        types["sketch"] = np.uint64
     if model.coupling != Coupling():
         header["coupling"] = list(model.coupling)
     if model.held_out:
@@ -170,7 +174,7 @@ def _schema(model: LinearModel) -> int:
     text = None if model.weighting is None else model.weighting.settings
     new = text is not None and (text.is_bag or text.cut is not None)
     unseen = model.conformal or model.calibration or model.held_out
-    return 2 if new or unseen or model.coupling != Coupling() else 1
+    return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
 
 
 def _named(weighting: Weighting) -> np.ndarray:
@@ -258,6 +262,8 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     is_calibrated = "calibration_slope" in tensors
     if is_calibrated:
         types |= {f"calibration_{name}": np.float64 for name in CALIBRATION}
+    if "sketch" in tensors:
+        types["sketch"] = np.uint64
     if "conformal" in header:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     _need(set(tensors) == set(types), "its tensors are not those of a model")
@@ -294,9 +300,16 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         calibration=calibration,
         coupling=_coupling(header),
         held_out=header.get("held_out", {}),
+        sketch=_sketch(tensors),
     )
     _need(header["schema"] == _schema(model), "the schema is not that of what it holds")
     return model
+
+
+def _sketch(tensors: dict[str, np.ndarray]) -> np.ndarray:
+    sketch = tensors.get("sketch", np.empty(0, np.uint64))
+    _need(sketch.size <= KEPT and np.all(sketch[1:] > sketch[:-1]), "the sketch is not of a few rising numbers")
+    return sketch
 
 
 def _labels(values: object) -> tuple[Hashable, ...]:

@@ -61,6 +61,7 @@ class LinearModel:
     coupling    of exclusive classes fitted one by one: how their scores share one probability
     held_out    how good the whole was on documents it had not seen, as `training` measured it; empty where it did not
     conformal   what documents not fitted to say of it, for `predict_set` and `predict_sure`
+    sketch      by which documents that it was trained on are known again (model/trained_on.py); empty where none is
     """
 
     link: str
@@ -78,6 +79,7 @@ class LinearModel:
     calibration: Calibration | None = None
     coupling: Coupling = NORMALISED
     held_out: dict[str, Any] = field(default_factory=dict)
+    sketch: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def __post_init__(self) -> None:
         rows = row_count(self.link, len(self.classes), self.exclusive)

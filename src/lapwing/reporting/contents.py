@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.evaluate import Assessment, compare, look_mislabelled, membership
+from lapwing.evaluate.measures import memorised
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
 from lapwing.reporting.mistakes import Reader, worst_mistakes
@@ -133,6 +134,7 @@ def _evaluation(seen: Assessment) -> dict[str, Any]:
         "averaged": evaluation["categories_averaged"],
         "left_out": evaluation["categories_left_out"],
         "unknown": len(evaluation["labels_unknown_to_the_model"]),
+        "memorised": memorised(evaluation.get("trained_on")),
     }
 
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from lapwing.corpus import Corpus
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.linear import FitSummary, LinearModel
+from lapwing.model.trained_on import sketch
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import as_prior
 from lapwing.text import Design
@@ -58,6 +59,7 @@ def assemble(
         coupling=coupling,
         held_out={} if decisions is None else decisions.summary,
         conformal=None if decisions is None else decisions.conformal,
+        sketch=sketch(corpus.documents),
     )
 
 

@@ -44,10 +44,11 @@ function categoriesSection(data, open) {
   return found;
 }
 
-function averages({ averages: found, averaged, left_out: leftOut, documents, corpus, accuracy, unknown }) {
+function averages({ averages: found, averaged, left_out: leftOut, documents, corpus, accuracy, unknown, memorised }) {
   const rows = Object.entries(found).map(([kind, value]) => h("tr", null, h("th", { scope: "row" }, kind),
     ["precision", "recall", "f1"].map((key) => h("td", null, percent(value[key], 2)))));
   return h("div", { class: "averages" },
+    memorised ? h("p", { class: "warning", role: "alert" }, `${memorised[0].toUpperCase()}${memorised.slice(1)}.`) : null,
     h("table", null, h("caption", { class: "hidden" }, "Averages over categories"),
       h("thead", null, h("tr", null, ["", "Precision", "Recall", "F1"].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", null))))), h("tbody", null, rows)),
     h("p", { class: "note" }, `On ${whole(documents)} documents of `, name(corpus), `; averages run over the ${whole(averaged)} categories that occur in them`,
