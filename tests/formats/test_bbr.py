@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from model.build import model as linear_model
 from model.build import text_model
 
+from lapwing import MAPClassifier
 from lapwing.errors import InputError, ModelFileError
 from lapwing.formats import bbr
 
@@ -48,6 +49,23 @@ def test_the_threshold_is_reached() -> None:
     everything = bbr.BbrModel((1,), {}, 0.0, threshold=bbr.EVERYTHING)
     assert bbr.to_linear(everything, "m").members(np.array([[-1e300]])).all()
     assert bbr.from_linear(bbr.to_linear(everything, "m")).threshold == bbr.EVERYTHING
+
+
+def test_calibrated_probabilities_survive_the_export(tmp_path: Path) -> None:
+    """A slope and an offset are weights and an intercept: what the file predicts is what the model says."""
+    rng = np.random.default_rng(4)
+    X = sp.random(300, 25, density=0.3, random_state=rng, format="csr")
+    scores = X @ rng.normal(0.0, 2.0, (25, 3))
+    ours = MAPClassifier().fit(X, (scores + rng.logistic(size=scores.shape) > 0.5).astype(int)).model_
+    assert ours.calibration is not None
+    assert not np.allclose(ours.calibration.slope, 1.0)
+    for row in range(3):
+        bbr.write_bbr_model(bbr.from_linear(ours, row, numbered=True), tmp_path / "m")
+        again = bbr.to_linear(bbr.read_bbr_model(tmp_path / "m"), "m")
+        columns = [int(name) - 1 for name in again.feature_names]
+        np.testing.assert_allclose(
+            again.probability(again.scores(X[:, columns]))[:, 0], ours.category_proba(X)[:, row], rtol=0, atol=1e-9
+        )
 
 
 def test_line_ends_are_blanks(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from itertools import repeat
 from typing import Any
 
@@ -241,6 +242,12 @@ class LinearModel:
             return self._label_sets(np.flatnonzero(self.members(few)), len(few))
         matrix = self.vectors(documents)
         return self._label_sets(self._places(matrix), matrix.shape[0])
+
+    def summary(
+        self, category: Hashable | None = None, documents: Any = None, labels: Any = None, **options: Any
+    ) -> Any:
+        """The words of a category, and how sure each is where the documents trained on are given: `lapwing.summary`."""
+        return import_module("lapwing").summary(self, category, documents, labels, **options)
 
     def predict_set(self, documents: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
         """Of every document a tuple of labels, most probable first, that holds all true ones at the rate `coverage`.

@@ -20,6 +20,7 @@ from lapwing.stats.priors import as_prior
 from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
 from lapwing.training.held_out import Decisions
+from lapwing.training.settings import TrainSettings
 from lapwing.training.task import Task
 
 PROOF = ("variance", "objective", "gap", "kkt", "rounds", "converged")  # what a model says of every fit
@@ -97,7 +98,7 @@ def _provenance(
         "settings": settings.to_dict(),
         "prior": "none" if settings.solver == "greedy" else prior.shape.name,
         **({"prior_rows": [str(row) for row in prior.rows]} if isinstance(prior, PriorTable) else {}),
-        "variance": settings.variance if isinstance(settings.variance, str) else "given",
+        "variance": _variance_rule(settings, decisions),
         "max_features": settings.max_features,
     }
     if settings.max_features is not None:
@@ -116,6 +117,13 @@ def _provenance(
             "chosen": decisions.curve.chosen,
         }
     return about | _curves(task, fits)
+
+
+def _variance_rule(settings: TrainSettings, decisions: Decisions | None) -> str:
+    """Where too few documents were there to choose together, it is by their norms."""
+    if not isinstance(settings.variance, str):
+        return "given"
+    return "norm" if settings.pools and (decisions is None or decisions.curve is None) else settings.variance
 
 
 def _curves(task: Task, fits: list[CategoryFit]) -> dict[str, Any]:
