@@ -30,7 +30,7 @@ def fitted() -> Any:
 def test_words(fitted: Any) -> None:
     model, _, _ = fitted
     ax = plots.words(model, "grain", top=4)
-    wanted = dict(model.model_.top_features(1, 4))
+    wanted = dict(model.model_.row_features(1, 4))
     assert [bar.get_width() for bar in ax.patches] == sorted(wanted.values())
     assert {label.get_text() for label in ax.get_yticklabels()} == set(wanted)
     assert ax.get_xlabel() == "weight"
@@ -78,7 +78,7 @@ def test_variance_curve_and_path(fitted: Any) -> None:
     np.testing.assert_allclose(ax.lines[0].get_xdata(), curve.variances)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), curve.total, rtol=1e-6)
     path = plots.coefficient_path(model, texts, labels, "grain")
-    weights = dict(model.model_.top_features(1))
+    weights = dict(model.model_.row_features(1))
     lines = {line.get_label(): line for line in path.lines[2:]}
     assert set(lines) <= set(weights)
     for word, line in lines.items():  # the fit at the model's own variance is among them

@@ -53,4 +53,4 @@ def test_weights_are_sparse_and_certified(trained: tuple[dict[str, Any], Path]) 
 def test_the_words_of_a_category_are_its_own(trained: tuple[dict[str, Any], Path]) -> None:
     model = lapwing.load(trained[1])
     for category in ("wheat", "zinc", "sugar", "trade"):
-        assert model.top_features(model.classes.index(category), 1)[0][0] == category
+        assert model.row_features(model.classes.index(category), 1)[0][0] == category

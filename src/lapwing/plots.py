@@ -37,7 +37,7 @@ def words(model: Any, category: Hashable | None = None, *, top: int = 20, ax: Ax
     """The strongest words of a category as bars, for it to the right and against it to the left."""
     linear = _linear(model)
     row = _row(linear, category)
-    pairs = sorted(linear.top_features(row, top), key=lambda pair: pair[1])
+    pairs = sorted(linear.row_features(row, top), key=lambda pair: pair[1])
     ax = _axes(ax, height=1.0 + 0.22 * len(pairs))
     _bars(ax, pairs)
     ax.set_xlabel("weight")

@@ -53,7 +53,7 @@ def test_there_and_back(run: Command, softmax: Path, tmp_path: Path) -> None:
     assert made.name == "four"
     assert 0 < sum(map(len, made.weights)) < 36  # a lasso: zeros are left out
     for k, row in enumerate(made.weights):
-        assert row == pytest.approx({int(name): w for name, w in model.top_features(k)}, rel=1e-11)
+        assert row == pytest.approx({int(name): w for name, w in model.row_features(k)}, rel=1e-11)
     np.testing.assert_allclose(made.intercepts, model.intercepts, rtol=1e-11)
     assert run("convert", theirs, ours).code == 0
     back = lapwing.load(ours)
@@ -107,7 +107,7 @@ def test_words_and_named_classes_get_numbers(run: Command, news: Path, tmp_path:
     names = {int(line[0]): line[1] for line in lines if line[0] != "class"}
     made, trained = read_bmr_model(theirs), lapwing.load(model)
     for k, row in enumerate(made.weights):
-        assert {names[i] for i in row} == {name for name, _ in trained.top_features(k)}
+        assert {names[i] for i in row} == {name for name, _ in trained.row_features(k)}
 
 
 def test_what_does_not_go_into_which(run: Command, softmax: Path, model: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_json_holds_the_whole_model(run: Command, model: Path) -> None:
     assert told["model"]["provenance"]["corpus"] == "news.jsonl"
     assert told["model"]["provenance"]["documents"] == 45
     for row, record in enumerate(told["categories"]):
-        assert [(w["feature"], w["weight"]) for w in record["weights"]] == loaded.top_features(row)
+        assert [(w["feature"], w["weight"]) for w in record["weights"]] == loaded.row_features(row)
         assert record["features"] == len(record["weights"])
         assert record["intercept"] == loaded.intercepts[row]
         assert record["positives"] == 15
@@ -50,7 +50,7 @@ def test_the_overview(run: Command, model: Path) -> None:
     assert ended.lines[4].split() == "category positives features rel. gap strongest words".split()
     loaded = lapwing.load(model)
     for row, line in enumerate(ended.lines[5:]):
-        name, weight = loaded.top_features(row, 1)[0]
+        name, weight = loaded.row_features(row, 1)[0]
         assert line.startswith(str(loaded.categories[row]))
         assert f"{name} {weight:+.2f}" in line
     assert all(line == line.rstrip() and len(line) < 200 for line in ended.lines)
@@ -63,7 +63,7 @@ def test_one_category_in_full(run: Command, model: Path) -> None:
     assert any(line.startswith("grain  15 positives") for line in ended.lines)
     shown = [tuple(line.split()) for line in ended.lines if line.startswith("  ")]
     assert shown[0] == (f"{loaded.intercepts[row]:+.3f}", "(intercept)")
-    assert shown[1:] == [(f"{weight:+.3f}", name) for name, weight in loaded.top_features(row)]
+    assert shown[1:] == [(f"{weight:+.3f}", name) for name, weight in loaded.row_features(row)]
 
 
 def test_two_classes(run: Command, vector_model: Path) -> None:

@@ -365,3 +365,16 @@ def test_classes_from_another_folder(run: Command, tmp_path: Path) -> None:
             (tmp_path / kind / place / f"{kind}.html").write_text(f"{kind} of {place}")
     for option in (("--folder-level", "1"), ("--label-from", "^(.+?)/")):
         assert run("train", tmp_path, "--dry-run", "--json", *option).json["classes"] == {"course": 2, "faculty": 2}
+
+
+def test_folds_by_time_and_group_from_columns(run: Command, tmp_path: Path) -> None:
+    rows = [
+        {"text": f"{one.text} w{i}", "label": one.label, "day": i // 2, "user": f"u{i % 3}"}
+        for i, one in enumerate(build.documents(60))
+    ]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data, output = tmp_path / "d.jsonl", tmp_path / "m"
+    by_time = run("train", data, "-o", output, "--folds", "time", "--time-column", "day", "--json")
+    assert by_time.json["held_out"]["documents"] < 60  # the earliest are never held out
+    assert run("train", data, "-o", output, "--group-column", "user", "--json").json["held_out"]["folds"] == 3
+    assert "--time-column" in run("train", data, "-o", output, "--folds", "time").complaint

@@ -61,6 +61,40 @@ def jsonl(*records: dict[str, object]) -> bytes:
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 
+def columnar(form: str) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{"text": "a b", "label": "x", "n": 1}, {"text": "c", "label": "y", "n": 2}]
+    table, buffer = pa.Table.from_pylist(rows), io.BytesIO()
+    if form == "parquet":
+        pq.write_table(table, buffer)
+    else:
+        with pa.ipc.new_stream(buffer, table.schema) as stream:
+            stream.write_table(table)
+    return buffer.getvalue()
+
+
+MBOX = b"""From ann@example.org Mon Jan  5 10:00:00 1998
+From: ann@example.org
+Subject: =?utf-8?q?Caf=C3=A9?= meeting
+Message-ID: <1@example.org>
+Date: Mon, 5 Jan 1998 10:00:00 +0100
+
+Shall we meet?
+>From noon on.
+
+From bob@example.org Tue Jan  6 11:00:00 1998
+From: bob@example.org
+Subject: Re: meeting
+Message-ID: <2@example.org>
+In-Reply-To: <1@example.org>
+Date: Tue, 6 Jan 1998 11:00:00 +0000
+Content-Type: text/html
+
+<p>Yes &amp; <b>thanks</b></p>
+"""
+
 CORPORA: dict[str, Files] = {
     "jsonl": {
         "news.jsonl": jsonl(
@@ -76,6 +110,10 @@ CORPORA: dict[str, Files] = {
         "test/x/3.txt": b"three",
         "README": b"about",
     },
+    "parquet": {"news.parquet": columnar("parquet")},
+    "arrow": {"news.arrow": columnar("arrow")},
+    "mail": {"meetings.mbox": MBOX},
+    "text": {"news.txt": b"__label__x one two\n__label__y three\n"},
     "reuters": {"reut2-000.sgm": REUTERS, "README.txt": b"about"},
     "rcv1": {"lyrl2004_tokens_train.dat": RCV1, "rcv1-v2.topics.qrels": QRELS},
     "smart": {"ohsumed.87": SMART},

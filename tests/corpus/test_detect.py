@@ -44,7 +44,7 @@ def test_encoding_is_respected() -> None:
 
 def test_what_cannot_be_told(write: Write) -> None:
     with pytest.raises(CorpusError, match=r"jsonl, csv.*--format"):
-        corpus.read(write("a.txt", "just words"))
+        corpus.read(write("a.dat", "just words"))
     with pytest.raises(CorpusError, match="archive's, its content is not"):
         corpus.read(write("a.zip", "just words"))
     with pytest.raises(CorpusError, match="cannot tell"):

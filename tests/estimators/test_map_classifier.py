@@ -246,7 +246,7 @@ def test_feature_names_are_kept_and_shown(tmp_path: Path) -> None:
     for row in range(3):
         weights = fitted.coef_[row].toarray().ravel()
         expected = sorted(((n, w) for n, w in zip(names, weights, strict=True) if w), key=lambda p: -abs(p[1]))
-        assert fitted.model_.top_features(row) == [(n, float(w)) for n, w in expected]
+        assert fitted.model_.row_features(row) == [(n, float(w)) for n, w in expected]
     fitted.save(tmp_path / "m")
     assert list(lapwing.load(tmp_path / "m").feature_names) == names
     with pytest.raises(InputError, match="8 feature names, got 2"):

@@ -34,7 +34,7 @@ def test_the_seeds_two_sentences(tokens: str, solver: str) -> None:
     ngrams = NgramClassifier(tokens=tokens, solver=solver).fit(texts, labels)
     assert ngrams.score(texts, labels) == 1.0
     assert ngrams.predict([GOOD, BAD]).tolist() == ["good", "bad"]
-    for name, weight in ngrams.model_.top_features(0):
+    for name, weight in ngrams.model_.row_features(0):
         blank = "" if tokens == "char" else " "
         length = len(name) if tokens == "char" else len(name.split(blank))
         assert weight != 0.0

@@ -40,7 +40,7 @@ def test_intervals_are_those_of_the_inverse_hessian(ridge: lapwing.TextClassifie
         half = 1.6448536 * np.sqrt(covariance[j, j])
         assert word.interval == pytest.approx((word.weight - half, word.weight + half), rel=1e-5)
         assert word.documents == np.count_nonzero(X[:, j])
-    assert [(word.feature, word.weight) for word in told.words] == model.top_features(row)
+    assert [(word.feature, word.weight) for word in told.words] == model.row_features(row)
     new = ["wheat and corn", "crude oil", "nothing of that"]
     found = probability_interval(ridge, "grain", TEXTS, LABELS, new, level=0.9)
     assert (found[:, 1] < found[:, 0]).all()
@@ -69,7 +69,7 @@ def test_stability_of_sparse_weights(lasso: lapwing.TextClassifier) -> None:
 
 def test_without_documents_there_are_weights_and_counts(lasso: lapwing.TextClassifier) -> None:
     told = lapwing.summary(lasso.model_, "money", top=3)
-    assert [(word.feature, word.weight) for word in told.words] == lasso.model_.top_features(2, 3)
+    assert [(word.feature, word.weight) for word in told.words] == lasso.model_.row_features(2, 3)
     assert all(word.documents and word.interval is None and word.share is None for word in told.words)
 
 

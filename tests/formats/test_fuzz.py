@@ -101,7 +101,7 @@ def use(loaded: LinearModel) -> None:
     assert not np.any((proba < 0) | (proba > 1 + 1e-12))
     assert len(predicted) == 2
     for row in range(len(loaded.categories)):
-        loaded.top_features(row)
+        loaded.row_features(row)
     from_bytes(to_bytes(loaded))
 
 

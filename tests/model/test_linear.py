@@ -137,9 +137,9 @@ def test_models_that_do_not_hang_together() -> None:
 def test_top_features_and_their_number() -> None:
     one = model([[0.5, -2.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0]], [0.0, 0.0], classes=("x", "y"))
     assert one.n_kept.tolist() == [3, 0]
-    assert one.top_features(0) == [("f1", -2.0), ("f0", 0.5), ("f3", 0.5)]
-    assert one.top_features(0, 1) == [("f1", -2.0)]
-    assert one.top_features(1) == []
+    assert one.row_features(0) == [("f1", -2.0), ("f0", 0.5), ("f3", 0.5)]
+    assert one.row_features(0, 1) == [("f1", -2.0)]
+    assert one.row_features(1) == []
 
 
 MODELS = {
@@ -186,7 +186,7 @@ def test_spans_lead_to_the_words() -> None:
     assert words["wheat"] == ["wheats"]
     assert "the" not in words
     corn = next(c for c in grain.contributions if c.feature == "corn")
-    assert corn.weight == dict(MODELS["stems"].top_features(0))["corn"]
+    assert corn.weight == dict(MODELS["stems"].row_features(0))["corn"]
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -135,7 +135,7 @@ def test_stems(chromium: Any, language: str) -> None:
 def test_typing_with_the_keyboard(chromium: Any, tmp_path: Path) -> None:
     """The words that spoke are underlined; another category is chosen without a mouse."""
     made = model()
-    words = made.top_features(0, 400)
+    words = made.row_features(0, 400)
     good = next(word for word, weight in words if weight > 0 and word.isascii() and word.isalpha() and len(word) > 2)
     bad = next(word for word, weight in words if weight < 0 and word.isascii() and word.isalpha() and len(word) > 2)
     with opened(chromium, write(tmp_path / "page.html", made)) as shown:

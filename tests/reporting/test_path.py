@@ -50,7 +50,7 @@ def test_the_path_goes_through_the_model(case: str, exclusive: bool) -> None:
     path = coefficient_path(model, followed, model.vectors(data.documents), data.labels, data.weights)
     assert len(path["variances"]) == len(path["coefficients"]) == POINTS
     here = path["variances"].index(path["chosen"])
-    weights = dict(model.top_features(followed))
+    weights = dict(model.row_features(followed))
     assert path["features"]
     for feature, weight in zip(path["features"], path["coefficients"][here], strict=True):
         assert weight == pytest.approx(weights.get(feature, 0.0), rel=1e-3, abs=1e-5)

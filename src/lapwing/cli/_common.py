@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = ("auto", "jsonl", "csv", "tsv", "folder", "reuters", "rcv1", "smart", "svmlight")
+FORMATS = (
+    "auto", "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "mail", "text", "reuters", "rcv1", "smart", "svmlight",
+)  # fmt: skip
 
 
 class _ToStderr(logging.Handler):
@@ -122,6 +124,8 @@ _READING = [
     click.option("--text-column", help="Column (name or number) or JSON key of the text."),
     click.option("--label-column", help="Column (name or number) or JSON key of the label."),
     click.option("--label-separator", help="Separator between several labels in one cell."),
+    click.option("--time-column", help="Column, JSON key or mail header that says when a document was written."),
+    click.option("--group-column", help="Column, JSON key or mail header of what documents belong together by."),
     click.option("--folder-level", type=int,
                  help="Folders: take the class from the folder at this level, 1 for the first, -1 for the last."),
     click.option("--label-from", metavar="REGEX",
@@ -156,11 +160,12 @@ def reading_options(function: F) -> F:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         reading = {
             name: kwargs.pop(name)
-            for name in ("encoding", "text_column", "label_column", "label_separator", "folder_level", "label_from",
+            for name in ("encoding", "text_column", "label_column", "time_column", "group_column",
+                         "label_separator", "folder_level", "label_from",
                          "qrels", "reuters_split", "smart_require", "skip_bad", "max_document", "max_expansion")
         }  # fmt: skip
         reading["header"] = not kwargs.pop("no_header")
-        for name in ("text_column", "label_column"):
+        for name in ("text_column", "label_column", "time_column", "group_column"):
             if reading[name] is not None and reading[name].isdecimal():
                 reading[name] = int(reading[name])
         reading["format"] = kwargs.pop("format_")

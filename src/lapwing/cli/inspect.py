@@ -149,7 +149,7 @@ def _record(model: LinearModel, row: int, limit: int | None) -> Record:
         "converged": bool(fits.converged[row]),
         "weights": [
             {"feature": name, "weight": weight, **_alike(model, name)}
-            for name, weight in model.top_features(row, limit)
+            for name, weight in model.row_features(row, limit)
         ],
     }
 

@@ -19,6 +19,12 @@ EXTENSIONS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".eml": "mail",
+    ".mbox": "mail",
     ".sgm": "reuters",
     ".sgml": "reuters",
     ".svm": "svmlight",
@@ -26,6 +32,9 @@ EXTENSIONS = {
     ".libsvm": "svmlight",
     ".smart": "smart",
 }
+MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+PLAIN = re.compile(r"\.(txt|text|ft)$", re.IGNORECASE)  # lines of text, where the content says nothing else
+MAIL_HEADER = re.compile(r"[A-Za-z0-9-]+: ")
 HEAD = 1 << 16
 FEW = 20  # files of a flat folder that are looked into
 LONGEST_NAME = 64  # of a column, in a table that has no telling file name
@@ -40,7 +49,8 @@ def detect(source: Source, options: ReadOptions) -> str:
         if not head:
             _probe(source)
             raise CorpusError("expected documents, found an empty file", source.where)
-        format_ = by_name(source.entries[0].name) or by_content(head, options.encoding)
+        name = source.entries[0].name
+        format_ = by_name(name) or by_content(head, options.encoding) or ("text" if PLAIN.search(name) else "")
     else:
         entries = source.entries
         if not entries:
@@ -68,6 +78,9 @@ def by_name(name: str) -> str:
 
 def by_content(head: bytes, encoding: str | None) -> str:
     """The format of a file from its first lines; "" where they fit none."""
+    for magic, format_ in MAGIC.items():
+        if head.startswith(magic):
+            return format_
     try:
         text = head.decode(encoding or "utf-8-sig", "replace")
     except UnicodeError:
@@ -76,8 +89,12 @@ def by_content(head: bytes, encoding: str | None) -> str:
     if not lines:
         return ""
     first = lines[0].strip()
-    if first.startswith("{"):
+    if first.startswith(("{", "[{")) or (first == "[" and lines[1:] and lines[1].lstrip().startswith("{")):
         return "jsonl"
+    if first.startswith("__label__"):
+        return "text"
+    if re.match(r"From \S+.*\d\d:\d\d", first) and MAIL_HEADER.match(lines[1] if lines[1:] else ""):
+        return "mail"
     if re.match(r"<!DOCTYPE lewis|<REUTERS\b", first, re.IGNORECASE):
         return "reuters"
     if re.match(r"\.I\s", first + "\n"):
@@ -100,7 +117,14 @@ def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -
     if options.folder_level is not None or options.label_from is not None:
         return "folder"
     names = [by_name(entry.name) for entry in entries]
-    for special in ("reuters", "rcv1", "smart"):  # their files are unmistakable among others
+    for special in (
+        "reuters",
+        "rcv1",
+        "smart",
+        "parquet",
+        "arrow",
+        "mail",
+    ):  # their files are unmistakable among others
         if special in names:
             return special
     data = [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Document(NamedTuple):
 
     `content` is the text; for kind "tokens" the ready-made tokens joined by spaces; for kind
     "vectors" a pair (feature ids, values) of equally long lists. `split` is one of SPLITS, or ""
-    for a document that belongs to none.
+    for a document that belongs to none. `time` and `group` are "" unless a column of them was named.
     """
 
     id: str
@@ -30,6 +30,8 @@ class Document(NamedTuple):
     labels: tuple[str, ...]
     split: str = ""
     weight: float = 1.0
+    time: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Corpus:
     skipped: int = 0
     source: dict[str, str] = field(default_factory=dict)
     groups: Sequence[str] | None = None
-    times: Sequence[str] | None = None
+    times: Sequence[Any] | None = None
     encoding: str = ""
     fields: Sequence[str] = ()
 

@@ -13,7 +13,9 @@ from lapwing.corpus.document import SPLITS
 from lapwing.corpus.streams import EXPANSION
 from lapwing.errors import SettingsError
 
-FORMATS = ("jsonl", "csv", "tsv", "folder", "reuters", "rcv1", "smart", "svmlight")
+FORMATS = (
+    "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "mail", "text", "reuters", "rcv1", "smart", "svmlight",
+)  # fmt: skip
 REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges")
 REUTERS_TEXTS = ("all", "glm07")
@@ -45,8 +47,10 @@ class ReadOptions:
                      first one, else all of it is the class; a group `split` is the split. Files without it are no
                      documents
 
-    csv, tsv, and as names of keys jsonl
+    csv, tsv, and as names of keys jsonl, parquet, arrow; as names of headers mail
     text_column, label_column   a name from the header, or a number from 1
+    time_column      when a document was written, for folds that only look back: numbers, or what sorts as text
+    group_column     documents of one group are left out together
     label_separator  a label cell holds several labels, separated by this; makes the source multi-label
     quote            the quote character; "" where quotes have no meaning
     header           the first row names the columns; False: it is data, columns have numbers only
@@ -75,6 +79,8 @@ class ReadOptions:
     label_from: str | None = None
     text_column: str | int | None = None
     label_column: str | int | None = None
+    time_column: str | int | None = None
+    group_column: str | int | None = None
     label_separator: str | None = None
     quote: str = '"'
     header: bool = True

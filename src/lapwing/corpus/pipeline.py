@@ -11,10 +11,13 @@ from typing import IO, Any
 import numpy as np
 
 from lapwing.corpus.archives import TarSource
+from lapwing.corpus.columnar import ColumnarReader
 from lapwing.corpus.detect import detect
 from lapwing.corpus.document import Corpus, Document, Kind
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.jsonl import JsonLinesReader
+from lapwing.corpus.lines import LinesReader
+from lapwing.corpus.mail import MailReader
 from lapwing.corpus.members import FolderSource, Member, Source
 from lapwing.corpus.options import ReadOptions, check_format
 from lapwing.corpus.rcv1 import Rcv1Reader
@@ -32,7 +35,11 @@ READERS: dict[str, type[Reader]] = {
     "jsonl": JsonLinesReader,
     "csv": CsvReader,
     "tsv": TsvReader,
+    "parquet": ColumnarReader,
+    "arrow": ColumnarReader,
     "folder": FolderReader,
+    "mail": MailReader,
+    "text": LinesReader,
     "reuters": ReutersReader,
     "rcv1": Rcv1Reader,
     "smart": SmartReader,
@@ -181,7 +188,7 @@ def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
 def read(path: Path, format: str = "auto", **options: Any) -> Corpus:
     """All documents at `path`: a file, folder or archive, or an open binary stream.
 
-    format is one of jsonl, csv, tsv, folder, reuters, rcv1, smart, svmlight, or "auto" to find out. See
+    format is one of `FORMATS`, or "auto" to find out. See
     `ReadOptions` for the options. A folder and an archive of it give the same corpus.
     """
     documents = stream(path, format, **options)
@@ -205,6 +212,8 @@ class _Collector:
         self.labels: list[tuple[str, ...]] = []
         self.split: list[str] = []
         self.keys: list[list[str]] = []
+        self.times: list[str] = []
+        self.groups: list[str] = []
         self.weights = array("d")
         self.texts: list[str] = []
         self.features, self.values, self.ends = array("i"), array("d"), array("q", [0])
@@ -215,6 +224,8 @@ class _Collector:
         self.split.append(document.split)
         self.weights.append(document.weight)
         self.keys.append(key)
+        self.times.append(document.time)
+        self.groups.append(document.group)
         if isinstance(document.content, str):
             self.texts.append(document.content)
         else:
@@ -237,6 +248,8 @@ class _Collector:
             feature_names=names,
             skipped=read.skipped,
             source=read.source,
+            groups=self.groups if any(self.groups) else None,
+            times=_moments(self.times) if any(self.times) else None,
             encoding=read.encoding,
             fields=read.fields,
         )
@@ -281,3 +294,11 @@ class _Collector:
         matrix = sp.csr_matrix((values, columns.astype(np.int32), ends), shape=shape)
         matrix.eliminate_zeros()
         return matrix, [str(name) for name in occurring]
+
+
+def _moments(times: list[str]) -> list[Any]:
+    """Numbers where all are numbers, in whose order 9 comes before 10; else as they are."""
+    try:
+        return [float(time) for time in times]
+    except ValueError:
+        return list(times)

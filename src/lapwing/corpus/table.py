@@ -103,7 +103,14 @@ class CsvReader(Reader):
             label_set(map(label_name, labels)),
             split_name(cell(columns.split).strip()) or file_split,
             weight_value(cell(columns.weight).strip()),
+            self._wanted(cell(columns.time), columns.time, "time_column"),
+            self._wanted(cell(columns.group), columns.group, "group_column"),
         )
+
+    def _wanted(self, value: str, column: int | None, option: str) -> str:
+        if column is not None and not value.strip():
+            raise BadRecord(f"expected a value in the column that {option} names, got an empty cell")
+        return sound(value.strip())
 
 
 class TsvReader(CsvReader):
@@ -120,6 +127,8 @@ class Columns(NamedTuple):
     id: int | None
     split: int | None
     weight: int | None
+    time: int | None
+    group: int | None
 
 
 def choose_columns(first: list[str], options: ReadOptions, where: str, line: int) -> Columns:
@@ -163,7 +172,8 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
     if label is None and len(plain) == 1 and len(names) == 2 and options.header:
         label = plain.pop()
     rest = [None if i in (text, label) else i for i in map(known, OTHER_NAMES)]
-    return Columns(len(names), text, label, *rest)
+    asked = [_given(getattr(options, name), name, names, where, line) for name in ("time_column", "group_column")]
+    return Columns(len(names), text, label, *rest, *asked)
 
 
 def _given(column: str | int | None, option: str, names: list[str], where: str, line: int) -> int | None:

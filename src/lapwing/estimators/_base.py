@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
+from lapwing.estimators._frames import as_list, indicator_names, is_frame, is_series
 from lapwing.formats import save
 from lapwing.model import LinearModel
 from lapwing.model.html import model_html
@@ -136,7 +137,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""
         if self._label_lists:
-            right = [set(mine) == set(true) for mine, true in zip(self.predict(X), y, strict=True)]
+            right = [set(mine) == set(true) for mine, true in zip(self.predict(X), as_list(y, "labels"), strict=True)]
         elif self.classes_.dtype == object:  # several types: scikit-learn's accuracy has no order for them
             right = [mine == true for mine, true in zip(self.predict(X), y, strict=True)]
         else:
@@ -150,13 +151,28 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return {**bundle, "text/html": model_html(self.model_)} if hasattr(self, "model_") else bundle
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that `lapwing.load` and the commands read."""
+    def top_features(self, category: Hashable | None = None, limit: int | None = 20) -> list[tuple[str, float]]:
+        """The strongest features of a category, by its name, with their weights; of two classes it need not be said."""
         check_is_fitted(self)
-        save(self.model_, path)
+        return self.model_.top_features(category, limit)
+
+    def save(self, path: str | os.PathLike[str], feature_names: Sequence[str] | None = None) -> None:
+        """Write the fitted model to a file that `lapwing.load` and the commands read.
+
+        feature_names   names for the columns of X, where fit() had none: those of the transformers before it in a
+                        pipeline, `pipeline[:-1].get_feature_names_out()`
+        """
+        check_is_fitted(self)
+        save(self.model_ if feature_names is None else self.model_.renamed(feature_names), path)
 
     def _read_labels(self, y: Any, n: int) -> tuple[list[tuple[Hashable, ...]], bool, list[Hashable] | None]:
         """(label sets, exclusive, classes or None) of whatever fit() was given as y."""
+        names = indicator_names(y)
+        if names is not None:
+            y = y.to_numpy()
+        elif is_series(y) or is_frame(y):
+            y = as_list(y, "labels")
+            y = y if _is_label_lists(y) else _unchanged(y)
         self._label_lists = self._takes_label_lists and _is_label_lists(y)
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -173,6 +189,8 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             ends = indicator.indptr.tolist()
             columns = indicator.indices.tolist()
             labels = [tuple(columns[a:b]) for a, b in pairwise(ends)]
+            if names is not None:
+                return [tuple(names[k] for k in row) for row in labels], False, list(names)
             return labels, False, list(range(indicator.shape[1]))
         flat = _of_length(column_or_1d(y, warn=True), n)
         if flat.dtype == object and len(set(map(type, flat))) > 1:
@@ -187,9 +205,11 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _is_label_lists(y: Any) -> bool:
+    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:
+        y = y.tolist()
     if not isinstance(y, list | tuple):
         return False
-    lists = sum(isinstance(row, list | tuple | set | frozenset) for row in y)
+    lists = sum(isinstance(row, list | tuple | set | frozenset | np.ndarray) and not isinstance(row, str) for row in y)
     if 0 < lists < len(y):
         raise InputError("some texts have a list of labels and some a single one; give every text a list")
     return lists > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,10 +139,13 @@ class MAPClassifier(LinearModelClassifier):
         sample_weight: Any = None,
         feature_names: Sequence[str] | None = None,
         validation: tuple[Any, Any] | None = None,
+        groups: Any = None,
+        times: Any = None,
     ) -> MAPClassifier:
         """Fit one classifier per category. y: labels, or a dense or sparse 0/1 indicator matrix.
 
         `validation`, another X and y, takes the place of cross-validation where something is to be chosen.
+        `groups` of rows are left out together; `times` are for fold_by="time".
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         labels, exclusive, classes = self._read_labels(y, X.shape[0])
@@ -160,7 +164,8 @@ class MAPClassifier(LinearModelClassifier):
             if same != exclusive:
                 raise InputError("expected labels for validation of the same kind as those to fit")
             apart = _corpus(held_out, told, exclusive, np.ones(held_out.shape[0]), names)
-        self._train(_corpus(X, labels, exclusive, weights, names), classes, apart)
+        corpus = replace(_corpus(X, labels, exclusive, weights, names), groups=groups, times=times)
+        self._train(corpus, classes, apart)
         return self
 
     def _inputs(self, X: Any) -> Any:

@@ -22,8 +22,14 @@ class TextsClassifier(LinearModelClassifier):
 
     _takes_label_lists = True
 
-    def fit(self, texts: Sequence[str], y: Any, sample_weight: Any = None) -> Self:
-        """Fit one classifier per category to texts and their labels `y`."""
+    def fit(
+        self, texts: Sequence[str], y: Any, sample_weight: Any = None, groups: Any = None, times: Any = None
+    ) -> Self:
+        """Fit one classifier per category to texts and their labels `y`.
+
+        groups   of texts that are left out together where some are left out
+        times    when each was written, in whatever sorts in that order, for fold_by="time"
+        """
         texts = check_texts(texts)
         sets, exclusive, classes = self._read_labels(y, len(texts))
         corpus = Corpus(
@@ -35,6 +41,8 @@ class TextsClassifier(LinearModelClassifier):
             exclusive=exclusive,
             split=[],
             weights=np.ones(len(texts)) if sample_weight is None else np.asarray(sample_weight, dtype=float),
+            groups=groups,
+            times=times,
         )
         self._train(corpus, classes)
         return self

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing.errors import InputError
+from lapwing.estimators._frames import as_list
 from lapwing.text import TextSettings, design
 
 
@@ -19,6 +20,7 @@ def check_texts(texts: Any) -> list[str]:
     """A list of strings; one string alone is a mistake, not a list of letters."""
     if isinstance(texts, str):
         raise InputError("expected an iterable of texts, got one string; put it in a list")
+    texts = as_list(texts, "texts")
     if not isinstance(texts, Iterable):
         raise InputError(f"expected an iterable of texts, got {type(texts).__name__}")
     texts = list(texts)

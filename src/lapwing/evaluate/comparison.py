@@ -133,8 +133,8 @@ def changed_words(a: LinearModel, b: LinearModel) -> list[CategoryChange]:
     for label in a.categories:
         if label not in b.categories:
             continue
-        before = dict(a.top_features(a.categories.index(label)))
-        after = dict(b.top_features(b.categories.index(label)))
+        before = dict(a.row_features(a.categories.index(label)))
+        after = dict(b.row_features(b.categories.index(label)))
         pairs = [(word, before.get(word, 0.0), after.get(word, 0.0)) for word in {*before, *after}]
         pairs.sort(key=lambda one: (-abs(one[1] - one[2]), one[0]))
         changes.append(

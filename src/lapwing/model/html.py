@@ -93,7 +93,7 @@ def model_html(model: LinearModel, words: int = 6) -> str:
     for row, label in list(enumerate(model.categories))[:MOST_CATEGORIES]:
         strongest = " ".join(
             f'<span style="color:{_colour(weight)}">{shown(name)}&nbsp;{weight:+.2f}</span>'
-            for name, weight in model.top_features(row, words)
+            for name, weight in model.row_features(row, words)
         )
         rows.append((shown(label), f"{model.fits.positives[row]:,}", f"{model.n_kept[row]:,}", strongest))
     more = len(model.categories) - len(rows)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import repeat
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.errors import InputError
+from lapwing.errors import InputError, some
 from lapwing.model.calibration import NORMALISED, Calibration, Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.model.deciding import Decider
@@ -313,14 +313,38 @@ class LinearModel:
             sets[here] = np.fromiter(zip(*columns, strict=True) if count else repeat(()), dtype=object, count=len(here))
         return sets.tolist()
 
-    def top_features(self, row: int, limit: int | None = None) -> list[tuple[str, float]]:
-        """Features of a category by size of weight, largest first; ties by name."""
+    def row_of(self, category: Hashable | None = None) -> int:
+        """The row of weights of a category by its name; of the only one there is, without a name."""
+        if category in self.categories:
+            return self.categories.index(category)
+        if category is None and len(self.categories) == 1:
+            return 0
+        raise InputError(f"category must be one of the model's, {some(self.categories)}, got {category!r}")
+
+    def top_features(self, category: Hashable | None = None, limit: int | None = None) -> list[tuple[str, float]]:
+        """Features of a category by size of weight, largest first; ties by name.
+
+        The category by its name. A number that is no label is a row of the weights.
+        """
+        is_row = isinstance(category, int) and category not in self.categories
+        return self.row_features(int(category) if is_row else self.row_of(category), limit)  # type: ignore[call-overload]
+
+    def row_features(self, row: int, limit: int | None = None) -> list[tuple[str, float]]:
+        """The same by the number of its row."""
         start, end = self.weights.indptr[row : row + 2]
         pairs = [
             (self.feature_names[j], float(w))
             for j, w in zip(self.weights.indices[start:end], self.weights.data[start:end], strict=True)
         ]
         return sorted(pairs, key=lambda pair: (-abs(pair[1]), pair[0]))[:limit]
+
+    def renamed(self, feature_names: Sequence[str]) -> Self:
+        """The same model with other names for its features, as many."""
+        if len(feature_names) != len(self.feature_names):
+            raise InputError(f"expected {len(self.feature_names)} feature names, got {len(feature_names)}")
+        if self.weighting is not None:
+            raise InputError("the features of a model of texts are its words, and have their names")
+        return replace(self, feature_names=[str(name) for name in feature_names])
 
     def _repr_html_(self) -> str:
         return model_html(self)

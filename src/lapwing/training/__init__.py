@@ -245,7 +245,8 @@ def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds 
     if task.settings.fold_by == "time":
         if corpus.times is None:
             raise InputError(
-                'fold_by="time" needs a time for every document, and readers give none: use Corpus(times=…)'
+                'fold_by="time" needs a time for every document: name the column that holds it with time_column '
+                "(--time-column), or give fit() or Corpus times"
             )
         return by_time(corpus.times, task.weights, count)
     of_documents = keys()

@@ -173,7 +173,7 @@ def summary(
     """
     model = getattr(model, "model_", model)
     row = row_of(model, category)
-    pairs = model.top_features(row, top)
+    pairs = model.row_features(row, top)
     column = {name: j for j, name in enumerate(model.feature_names)}
     seen = None if model.weighting is None else model.weighting.document_frequency[model.weighting.columns]
     counts = {name: None if seen is None else int(seen[column[name]]) for name, _ in pairs}

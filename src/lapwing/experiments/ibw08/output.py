@@ -99,7 +99,7 @@ def _strongest(model: LinearModel) -> list[tuple[str, list[tuple[str, float]]]]:
     """Per class the n-grams that speak for it most; of two classes the first has the negative weights."""
     by_class = []
     for row, label in enumerate(model.categories):
-        features = model.top_features(row)
+        features = model.row_features(row)
         if len(model.classes) == 2:
             other = [(name, weight) for name, weight in features if weight < 0.0]
             by_class.append((str(model.classes[0]), other[:STRONGEST]))

@@ -1,0 +1,93 @@
+"""Parquet, Arrow and Feather files, and folders that HuggingFace's `datasets` saved; by pyarrow.
+
+Records are those of JSON lines. Where `datasets` wrote the file, its features tell the names of classes that are stored
+as numbers (`ClassLabel`), alone or in lists. A folder named for a split gives its files that split.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from lapwing.corpus.document import Document
+from lapwing.corpus.fields import BadRecord, split_of_file, split_of_folder
+from lapwing.corpus.members import Member
+from lapwing.corpus.record import RecordReader
+from lapwing.errors import CorpusError, MissingExtraError
+
+
+class ColumnarReader(RecordReader):
+    extensions = (".parquet", ".arrow", ".feather", ".ipc")
+
+    def documents(self, member: Member) -> Iterator[Document]:
+        split = self.split_of(member)
+        with member.open() as stream:
+            content = stream.read()
+        row = 0
+        for records, names in batches(content, member.where):
+            for record in records:
+                row += 1
+                try:
+                    for column, of_class in names.items():
+                        record[column] = _named(record.get(column), of_class)
+                    document = self.document(record, f"{member.base}:{row}", split)
+                except BadRecord as error:
+                    self.bad(str(error), member, row)
+                else:
+                    yield document
+
+    def split_of(self, member: Member) -> str:
+        if self.source.single:
+            return ""
+        folders = member.entry.path.split("/")[:-1]
+        of_folder = next((split for split in map(split_of_folder, reversed(folders)) if split), "")
+        return split_of_file(member.base) or of_folder
+
+
+def batches(content: bytes, where: str) -> Iterator[tuple[list[dict[str, Any]], dict[str, list[str]]]]:
+    """Records of a file in any of the three forms, batch by batch, and the names of its numbered classes."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet and Arrow files need pyarrow, which is not installed; get it with: pip install 'lapwing[arrow]'"
+        ) from error
+    source = pa.BufferReader(content)
+    try:
+        if content[:4] == b"PAR1":
+            file = pq.ParquetFile(source)
+            schema, found = file.schema_arrow, file.iter_batches()
+        elif content[:6] == b"ARROW1":
+            file = pa.ipc.open_file(source)
+            schema, found = file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+        else:
+            schema = (file := pa.ipc.open_stream(source)).schema
+            found = iter(file)
+        names = class_names(schema.metadata)
+        for batch in found:
+            batch.validate(full=True)
+            yield batch.to_pylist(), names
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+        raise CorpusError(
+            f"expected a Parquet, Arrow or Feather file, got one that is damaged: {error}", where
+        ) from None
+
+
+def class_names(metadata: dict[bytes, bytes] | None) -> dict[str, list[str]]:
+    """Columns of numbered classes and their names, as `datasets` leaves them in a schema."""
+    try:
+        features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
+        inner = {name: one.get("feature", one) for name, one in features.items() if isinstance(one, dict)}
+        return {name: [str(label) for label in one["names"]] for name, one in inner.items() if one.get("names")}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def _named(value: Any, names: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_named(one, names) for one in value]
+    if isinstance(value, int) and value < len(names):
+        return names[value] if value >= 0 else None  # -1 stands for no label
+    return value

@@ -1,0 +1,32 @@
+"""A text per line; its labels, if any, stand in front, as fastText has them: `__label__grain Wheat rose`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lapwing.corpus.document import Document
+from lapwing.corpus.fields import label_name, label_set
+from lapwing.corpus.members import Member
+from lapwing.corpus.reader import Reader, is_broken
+
+LABELS = re.compile(r"\s*((?:__label__\S+\s*)+)")
+
+
+class LinesReader(Reader):
+    exclusive = True
+    extensions = (".txt", ".text", ".ft")
+
+    def documents(self, member: Member) -> Iterator[Document]:
+        file_split = self.split_of(member)
+        with member.open() as stream:
+            for number, line in enumerate(self.lines(member, stream), start=1):
+                if is_broken(line):
+                    self.bad_encoding(member, number, line)
+                elif line.strip():
+                    found = LABELS.match(line)
+                    names = [name.removeprefix("__label__") for name in found[1].split()] if found else []
+                    labels = label_set(map(label_name, names))
+                    text = (line[found.end() :] if found else line).strip()
+                    self.exclusive = self.exclusive and len(labels) < 2
+                    yield Document(f"{member.base}:{number}", text, labels, file_split)

@@ -1,0 +1,69 @@
+"""A document from a record, a mapping of names to values: what JSON lines, Parquet and exports have in common."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from lapwing.corpus.document import Document
+from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
+from lapwing.corpus.reader import LABEL_NAMES, Reader
+
+
+class RecordReader(Reader):
+    """`label` holds one label and `labels` a list; a source that uses lists is multi-label."""
+
+    exclusive = True
+
+    def document(self, record: Mapping[str, Any], default_id: str, file_split: str) -> Document:
+        self.names = self.names or tuple(record)
+        key = str(self.options.text_column or "text")
+        text = record.get(key)
+        if not isinstance(text, str):
+            got = f"got {short(text)}" if key in record else f"found keys {short(sorted(record))}"
+            raise BadRecord(f"expected a string under {key!r}, {got}; text_column names another key")
+        return Document(
+            _id(record.get("id"), default_id),
+            sound(text),
+            self._labels(record),
+            split_name(record.get("split")) or file_split,
+            weight_value(record.get("weight")),
+            _given(record, self.options.time_column, "time_column"),
+            _given(record, self.options.group_column, "group_column"),
+        )
+
+    def _labels(self, record: Mapping[str, Any]) -> tuple[str, ...]:
+        key = self.options.label_column
+        keys = [str(key)] if key is not None else ["labels", *LABEL_NAMES]
+        value = next((record[key] for key in keys if key in record), None)
+        if value is None:
+            return ()
+        separator = self.options.label_separator
+        if isinstance(value, str) and separator is not None:
+            value = value.split(separator)
+        if isinstance(value, list):
+            self.exclusive = False
+            return label_set(map(label_name, value))
+        return label_set([label_name(value)])
+
+
+def _given(record: Mapping[str, Any], key: str | int | None, option: str) -> str:
+    """The value of a column that an option names, as a string; "" where none is asked for."""
+    if key is None:
+        return ""
+    value = record.get(str(key))
+    if isinstance(value, datetime.date | datetime.datetime):
+        return value.isoformat()
+    if not isinstance(value, str | int | float) or value == "":
+        got = f"got {short(value)}" if str(key) in record else f"found keys {short(sorted(record))}"
+        raise BadRecord(f"expected a string or a number under {key!r} ({option}), {got}")
+    return sound(str(value))
+
+
+def _id(value: Any, default: str) -> str:
+    if value is None or value == "":
+        return default
+    if isinstance(value, (str, int, float)):
+        return sound(str(value))
+    raise BadRecord(f"expected an id that is a string or a number, got {short(value)}")
