@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from cli import build
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.priors import ElasticNet, PriorTable
+from lapwing.reporting import report
 from lapwing.reporting.path import POINTS, category_to_follow, coefficient_path
+from lapwing.reporting.report import HALVES
 from lapwing.stats.prior_table import row
 from lapwing.training import TrainSettings, train
 
@@ -75,3 +78,22 @@ def test_what_has_no_path_is_refused() -> None:
     model = train(data, TrainSettings(prior="laplace", variance=1.0, calibrate=False))
     with pytest.raises(InputError, match="no document of the data"):
         coefficient_path(model, 0, model.vectors(data.documents), [("other",)] * len(data))
+
+
+@pytest.mark.parametrize("prior", ["elasticnet", "gaussian"])
+def test_a_followed_category_says_how_sure_its_words_are(prior: str) -> None:
+    """By the documents trained on; documents of another training say nothing of it."""
+    data = replace(corpus(False), weights=np.ones(60), split=[""] * 60)
+    model = train(data, TrainSettings(prior=prior, variance=3.0))
+    page = report(model, data, follow=["grain"])
+    (row,) = page.contents.certainty
+    words = page.contents.certainty[row]["words"]
+    weights = dict(model.top_features(row))
+    assert words.keys() == weights.keys()
+    if prior == "gaussian":
+        assert all(low < weights[word] < high for word, (low, high) in words.items())
+    else:
+        assert page.contents.certainty[row]["halves"] == HALVES
+        assert all(0.0 <= share <= 1.0 for share in words.values())
+    other = data.select(np.arange(0, 60, 2))
+    assert report(model, other, follow=["grain"]).contents.certainty == {}

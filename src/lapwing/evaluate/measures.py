@@ -240,7 +240,8 @@ def evaluate(
             columns += known
             unknown.update(label for label in row if label not in number)
         vectors.append(model.vectors(documents))
-        before.add(documents)
+        if model.weighting is None or not hasattr(documents, "shape"):
+            before.add(documents)  # and not vectors of texts that were known as texts
         n += len(labels)
     if not vectors:
         raise InputError("there are no documents to evaluate")

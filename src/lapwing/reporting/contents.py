@@ -36,6 +36,7 @@ class Contents:
     assessment   of `model` on labelled documents, if any
     documents    what the page shows of them (see `read_documents`)
     paths        row of the model → what `coefficient_path` gave
+    certainty    row of the model → {"level" of intervals or number of "halves", "words": word → interval or share}
     rivals       other models for the comparison
     """
 
@@ -44,6 +45,7 @@ class Contents:
     assessment: Assessment | None = None
     documents: dict[str, Any] = field(default_factory=dict)
     paths: dict[int, dict[str, Any]] = field(default_factory=dict)
+    certainty: dict[int, dict[str, Any]] = field(default_factory=dict)
     rivals: Sequence[Rival] = ()
     live: dict[str, Any] | None = None  # who answers in the box; the page itself unless given
 
@@ -114,6 +116,7 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
             "threshold": None if model.thresholds[k] == np.inf else float(thresholds[k]),
             "cv": curves.get(str(label)),
             "path": contents.paths.get(k),
+            "certainty": contents.certainty.get(k),
         }
         if seen is not None:
             row = evaluated[label]

@@ -20,6 +20,8 @@ from lapwing.reporting.live import refusal
 from lapwing.reporting.page import page
 from lapwing.reporting.path import category_to_follow, coefficient_path, no_path
 
+HALVES = 20  # of the training documents that a followed category is fitted to
+
 Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
 
 
@@ -112,29 +114,49 @@ def _on_documents(
         documents = in_columns(part, other)
         compared.append(Rival(title, other, assess(other, [(documents, part.labels)], corpus.name)[1]))
         _tell(progress, "evaluating models", len(others) + 1)
-    matrix = model.vectors(in_columns(part, model))
-    assessment = assess(model, [(matrix, part.labels)], corpus.name)[1]
+    documents = in_columns(part, model)
+    assessment = assess(model, [(documents, part.labels)], corpus.name)[1]
     _tell(progress, "evaluating models", len(others) + 1)
-    shown = read_documents(model, part.documents, matrix, part.ids, part.labels)
-    return Contents(name, model, assessment, shown, _paths(model, corpus, follow, progress), compared)
+    shown = read_documents(model, part.documents, model.vectors(documents), part.ids, part.labels)
+    paths, certainty = _followed(model, corpus, follow, progress)
+    return Contents(name, model, assessment, shown, paths, certainty, compared)
 
 
-def _paths(
+def _followed(
     model: LinearModel, corpus: Corpus, follow: Sequence[Hashable] | None, progress: Progress | None
-) -> dict[int, dict[str, Any]]:
+) -> tuple[dict[int, dict[str, Any]], dict[int, dict[str, Any]]]:
+    """Of categories to be looked at closely, by the documents they were trained on: paths, and how sure the words."""
     if follow is None:
         rows = [category_to_follow(model)] if "train" in corpus.split and no_path(model) is None else []
     else:
         rows = [_row(model, name) for name in follow]
     if not rows:
-        return {}
+        return {}, {}
     part = corpus.part("train") if corpus.has_splits else corpus
     matrix = model.vectors(in_columns(part, model))
-    paths = {}
+    paths, certainty = {}, {}
     for row in rows:
         paths[row] = coefficient_path(model, row, matrix, part.labels, part.weights)
+        if (sure := _certainty(model, row, matrix, part)) is not None:
+            certainty[row] = sure
         _tell(progress, "fitting paths", len(rows))
-    return paths
+    return paths, certainty
+
+
+def _certainty(model: LinearModel, row: int, matrix: Any, part: Corpus) -> dict[str, Any] | None:
+    """In how many halves of the documents each word stays, or between which ends its weight lies; None where the
+    documents are not those of the fit."""
+    from lapwing.training.summary import summary
+
+    try:
+        found = summary(model, model.categories[row], matrix, part.labels, top=None, halves=HALVES, n_jobs=-1)
+    except InputError:
+        return None
+    words = {
+        one.feature: [float(f"{end:.3g}") for end in one.interval] if one.interval is not None else one.share
+        for one in found.words
+    }
+    return {"level": found.level, "halves": found.halves, "words": words}
 
 
 def _row(model: LinearModel, name: Hashable) -> int:

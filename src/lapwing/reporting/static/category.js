@@ -34,8 +34,8 @@ function categoryParts(data, table, one) {
   }
   const list = (side, found) => h("div", null,
     h("h4", null, side === "for" ? `For (${whole(found.length)})` : `Against (${whole(found.length)})`),
-    found.length ? wordBars(found.slice(0, SHOWN_WORDS), side) : h("p", { class: "note" }, "None."),
-    found.length > SHOWN_WORDS ? allWords(found, side) : null);
+    found.length ? wordBars(found.slice(0, SHOWN_WORDS), side, one.certainty) : h("p", { class: "note" }, "None."),
+    found.length > SHOWN_WORDS ? allWords(found, side, one.certainty) : null);
   const charts = [];
   const seen = one.assessment;
   if (seen && seen.positives > 0) charts.push(thresholdParts(one, seen, data.thresholds));
@@ -47,16 +47,19 @@ function categoryParts(data, table, one) {
     h("h3", { class: "big" }, name(one.name)),
     h("dl", { class: "facts" }, facts.map(([label, value]) => h("div", null, h("dt", null, label), h("dd", null, value)))),
     h("h3", null, "Its words"),
+    one.certainty ? h("p", { class: "note" }, one.certainty.halves
+      ? `After each weight: in how many of ${one.certainty.halves} random halves of the training documents the word stays.`
+      : `After each weight: its ${percent(one.certainty.level, 0)} % interval.`) : null,
     h("div", { class: "sides" }, list("for", plus), list("against", minus)),
     charts.length ? h("div", { class: "charts" }, charts) : null,
     mistakes.length ? [h("h3", null, "Worst mistakes"), documentList(mistakes, data)] : null,
   ].flat().filter(Boolean);
 }
 
-function allWords(found, side) {
+function allWords(found, side, certainty) {
   const rest = h("details", null, h("summary", null, `All ${whole(found.length)}`));
   rest.addEventListener("toggle", () => {
-    if (rest.open && rest.children.length === 1) rest.append(wordBars(found.slice(SHOWN_WORDS), side));
+    if (rest.open && rest.children.length === 1) rest.append(wordBars(found.slice(SHOWN_WORDS), side, certainty));
   });
   return rest;
 }

@@ -334,13 +334,20 @@ function parallelFigure(models, rows, open) {
   }, "spanning");
 }
 
+// The share of halves that a word stays in, or the interval of its weight.
+function howSure(certainty, word) {
+  const known = certainty?.words[word];
+  if (known === undefined) return null;
+  return h("span", { class: "value sure" }, Array.isArray(known) ? `${signed(known[0])} … ${signed(known[1])}` : `${percent(known, 0)} %`);
+}
+
 // Words with bars to the right; for blue, against orange and hatched. An n-gram of characters may begin or end with a blank.
-function wordBars(words, kind) {
+function wordBars(words, kind, certainty) {
   const most = Math.max(...words.map(([, weight]) => Math.abs(weight)), 1e-12);
   return h("ol", { class: `bars ${kind}` }, words.map(([word, weight]) => {
     const bar = h("span", { class: "bar", "aria-hidden": "true" });
     bar.style.width = `${(100 * Math.abs(weight)) / most}%`;
     const seen = word.replace(/^ | $/g, "␣");
-    return h("li", null, h("span", { class: "word", title: plain(seen) }, name(seen)), h("span", { class: "track" }, bar), h("span", { class: "value" }, signed(weight)));
+    return h("li", null, h("span", { class: "word", title: plain(seen) }, name(seen)), h("span", { class: "track" }, bar), h("span", { class: "value" }, signed(weight)), howSure(certainty, word));
   }));
 }
