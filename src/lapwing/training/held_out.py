@@ -31,7 +31,7 @@ from lapwing.training.task import Path, Strategy, Task
 
 SAMPLE = 64  # categories that are judged for all, where there are more than twice as many
 CHOOSERS = 32  # of them that choose the variance, where there are more than twice as many,
-FITS = 64  # in as many folds as it takes for that many fits
+FITS = 40  # in as many folds as it takes for that many fits
 FIRST = 10.0  # variance of the scores under the prior that the search begins with
 STEP = math.sqrt(10.0)  # from one variance to the next
 MOST_STEPS = 12
