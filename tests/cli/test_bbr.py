@@ -251,3 +251,12 @@ def test_standard_input_accuracy_and_talk(run: Command, tmp_path: Path) -> None:
         talk = run("bbr", "train", TRAIN, tmp_path / "m", "-l", much).out
         assert "60 of 60 features kept" in talk
         assert "400 documents: TP " in talk
+
+
+def test_bounds_hold_under_a_gaussian_prior_and_it_is_said(run: Command, tmp_path: Path) -> None:
+    """BBR ignores --pos under -p 2: its coefficients are those of no bound."""
+    bounded, free = tmp_path / "bounded", tmp_path / "free"
+    assert "BBR ignores it" in run("bbr", "train", "-p", "2", "-V", "10", "--pos", TRAIN, bounded).err
+    assert "BBR ignores it" not in run("bbr", "train", "-p", "2", "-V", "10", TRAIN, free).err
+    assert min(read_bbr_model(bounded).weights.values()) >= 0.0
+    assert min(read_bbr_model(free).weights.values()) < 0.0

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy.special import ndtr
 import lapwing
 from cli import build
 from cli.run import Command, new_process
+from lapwing.training.again import variance_of
 
 Maker = Callable[[Path], Path]
 
@@ -378,3 +380,15 @@ def test_folds_by_time_and_group_from_columns(run: Command, tmp_path: Path) -> N
     assert by_time.json["held_out"]["documents"] < 60  # the earliest are never held out
     assert run("train", data, "-o", output, "--group-column", "user", "--json").json["held_out"]["folds"] == 3
     assert "--time-column" in run("train", data, "-o", output, "--folds", "time").complaint
+
+
+def test_the_variance_of_another_model(run: Command, news: Path, model: Path, tmp_path: Path) -> None:
+    """One for all, as that model has it; of several the median on a logarithmic scale."""
+    again = tmp_path / "again.lapwing"
+    assert run("train", news, "-o", again, "--variance", f"from:{model}").code == 0
+    there, here = lapwing.load(model), lapwing.load(again)
+    assert set(here.fits.variance) == set(there.fits.variance)
+    assert here.provenance["variance"] == "given"
+    several = replace(there, fits=replace(there.fits, variance=np.array([1.0, 16.0, 4.0])))
+    assert variance_of(several) == pytest.approx(4.0)
+    assert "cannot read" in run("train", news, "-o", again, "--variance", "from:nothing").err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from lapwing.corpus import Corpus
     from lapwing.formats.bbr import BbrModel
     from lapwing.model import LinearModel
+
+log = logging.getLogger("lapwing")
 
 STDIN = ("-", "=")
 RULES = {1: "error", 2: "t11u", 3: "f1", 4: "ber", 5: "t13u"}
@@ -225,6 +228,8 @@ def _settings(options: dict[str, Any]) -> Any:
     if options["pos"] and options["neg"]:
         raise SettingsError("--pos and --neg exclude each other; give one of them")
     skew = 1 if options["pos"] else -1 if options["neg"] else 0
+    if skew and options["prior"] == 2:
+        log.warning("--%s is kept under a Gaussian prior too, where BBR ignores it", "pos" if skew > 0 else "neg")
     base = "laplace" if options["prior"] == 1 else "gaussian"
     prior: Any = base
     if options["ind_priors"] is not None:

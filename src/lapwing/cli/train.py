@@ -47,6 +47,17 @@ def _number_or_name(value: str) -> str | float:
         return value
 
 
+def _variance(value: str) -> str | float:
+    """--variance: a name, a number, or that of another model."""
+    name, _, path = value.partition(":")
+    if name != "from":
+        return _number_or_name(value)
+    from lapwing.formats import load
+    from lapwing.training.again import variance_of
+
+    return variance_of(load(path))
+
+
 def _numbers(value: str | None) -> tuple[float, ...] | None:
     try:
         return None if value is None else tuple(float(part) for part in value.split(","))
@@ -135,7 +146,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     show_default=True,
     help="Prior variance: pooled (one for all categories, chosen on documents left out of the fits), norm (from the "
     "number of features and the norms of documents), cv (each category by itself, over a grid), auto (the same without "
-    "a grid), or a number.",
+    "a grid), a number, or from:MODEL, the one that a model for a similar problem has.",
 )
 @click.option("--folds", default="5", show_default=True,
               help="Leave out so many portions of the documents in turn, to choose and calibrate by; or time: "
@@ -525,7 +536,7 @@ def _settings(options: dict[str, Any]) -> Any:
         alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
         multi_class=options["multi_class"], reference_class=options["reference_class"],
         prior=_prior(options["prior"], options["prior_words"], options["ratio"]), link=options["link"],
-        variance=_number_or_name(options["variance"]), cv=plan, calibrate=options["calibrate"], **_folds(options),
+        variance=_variance(options["variance"]), cv=plan, calibrate=options["calibrate"], **_folds(options),
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
         threshold_data=options["threshold_data"], select_features=options["select_features"],

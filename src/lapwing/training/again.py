@@ -24,6 +24,14 @@ def settings_of(model: LinearModel) -> TrainSettings:
     return TrainSettings.from_dict(model.provenance["settings"])
 
 
+def variance_of(model: LinearModel) -> float:
+    """The prior variance for a problem like the model's (EGJLM03): the median over its categories."""
+    variance = model.fits.variance[np.isfinite(model.fits.variance) & (model.fits.variance > 0.0)]
+    if not len(variance):
+        raise InputError("the model does not say which variance its prior has, and none can be taken from it")
+    return float(np.exp(np.median(np.log(variance)))) if len(set(variance.tolist())) > 1 else float(variance[0])
+
+
 def prior_of(model: LinearModel, row: int, settings: TrainSettings) -> Any:
     """The prior of one category, as that of all; its features are the model's columns."""
     prior = as_prior(settings.prior)
