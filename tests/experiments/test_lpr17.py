@@ -70,9 +70,10 @@ def test_no_rule_is_better_than_the_best() -> None:
 
 
 def test_command(run: Command, tmp_path: Path) -> None:
-    ran = run("reproduce", "lpr17", "--quick", "--draws", "1", "-o", tmp_path / "out")
+    ran = run("reproduce", "lpr17", "--quick", "--draws", "1", "--diagnose", "-o", tmp_path / "out")
     assert ran.code == 0, ran.err
     assert "Table 2" in ran.out
+    assert "Could a lasso have found the truth?" in ran.out
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert {(cell["observations"], cell["covariates"]) for cell in results["cells"]} == {
         (n, d) for n in (200, 1000) for d in (200, 400)

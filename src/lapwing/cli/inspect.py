@@ -105,7 +105,13 @@ def _add_certainty(
             record |= {"level": told.level, "halves": told.halves, "kept_per_half": told.kept}
             record["expected_false"] = told.expected_false
             record["weights"] = [
-                {**item, "documents": word.documents, "interval": word.interval, "share": word.share}
+                {
+                    **item,
+                    "documents": word.documents,
+                    "interval": word.interval,
+                    "share": word.share,
+                    "stand_ins": list(word.stand_ins),
+                }
                 for item, word in zip(record["weights"], told.words, strict=False)
             ]
         progress.end()
@@ -253,6 +259,8 @@ def _in_full(record: Record, model: LinearModel) -> list[RenderableType]:
             line.append(f"  in {round(item['share'] * record['halves'])} of {record['halves']} halves", "dim")
         if item.get("documents") is not None:
             line.append(f"  {item['documents']} documents", "dim")
+        if item.get("stand_ins"):
+            line.append(f"  could stand in for it: {', '.join(readable(w, model) for w in item['stand_ins'])}", "dim")
         if item.get("members", 1) > 1:
             line.append(f"  ({item['members']} alike, to “{readable(item['longest'], model)}”)", "dim")
         lines.append(line)

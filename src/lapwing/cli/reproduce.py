@@ -255,11 +255,14 @@ def egjlm03(data: str, output: str, reading: dict[str, Any], quick: bool, jobs: 
 @_output("lpr17")
 @click.option("--draws", type=click.IntRange(min=1), help="Data sets per cell  [default: 10]")
 @click.option("--quick", is_flag=True, help="Two draws of the smaller sizes, to try it out.")
+@click.option("--diagnose", is_flag=True, help="Also tell whether a lasso could have found the truth.")
 @_seed
 @click.option("--jobs", type=int, callback=_jobs, default=1, show_default=True,
               help="Threads; use 1 to compare run times. Nothing else depends on it.")  # fmt: skip
 @json_option
-def lpr17(output: str, draws: int | None, quick: bool, seed: int, jobs: int, as_json: bool) -> None:
+def lpr17(
+    output: str, draws: int | None, quick: bool, diagnose: bool, seed: int, jobs: int, as_json: bool
+) -> None:  # fmt: skip
     """CLG, CLG-lasso and maximum likelihood on simulated data, as in Lai, Peterson and Rummerfield (2017).
 
     With a linear SVM and the signs recovered, which the paper left for later. Needs no data. Writes
@@ -268,7 +271,7 @@ def lpr17(output: str, draws: int | None, quick: bool, seed: int, jobs: int, as_
     from lapwing.experiments.lpr17 import reproduce
 
     _run(output, as_json, lambda progress: reproduce(
-        draws=draws, quick=quick, seed=seed, n_jobs=jobs, progress=progress
+        draws=draws, quick=quick, diagnose=diagnose, seed=seed, n_jobs=jobs, progress=progress
     ))  # fmt: skip
 
 

@@ -2,14 +2,15 @@
 
 Given the documents it was trained on, a fit under a Gaussian prior says between which values a weight lies with a
 probability of 95 % (stats/posterior.py), and one under a sparse prior in how many halves of the data a word stays
-(selection/stability.py). Both are worked out when they are asked for, of the words that are shown: a model need not
-carry what few of its readers will look at, and models that exist already can be asked too.
+(selection/stability.py) and which absent words could stand in for it (stats/irrepresentable.py). All are worked out
+when they are asked for, of the words that are shown: a model need not carry what few of its readers will look at, and
+models that exist already can be asked too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,25 +22,32 @@ from lapwing.evaluate import membership
 from lapwing.model import LinearModel
 from lapwing.model.html import shown, table
 from lapwing.selection.stability import Stability, stability
+from lapwing.stats.irrepresentable import correlations, irrepresentable
 from lapwing.stats.links import LINKS
 from lapwing.stats.objective import PriorArrays, kkt_violation
 from lapwing.stats.posterior import Posterior, mean_probability, quantile
 from lapwing.stats.priors import as_prior
 from lapwing.training.again import document_weights, prior_of, settings_of
 
+ALIKE = 0.5  # correlation from which an absent word could stand in for one that is kept,
+STAND_INS = 3  # of which so many are named
 SURE = 0.9  # share of the halves from which a word counts as one that stays
 FITTED = 0.02  # gradient, relative to the sum of its terms' sizes, up to which documents are those of the fit
 
 
 @dataclass(frozen=True)
 class WeightSummary:
-    """One word: its weight and its training documents; the weight's interval, or the share of halves it stays in."""
+    """One word: its weight and its training documents; the weight's interval, or the share of halves it stays in.
+
+    stand_ins   absent words, most alike first, that the fit could not have told from it and others
+    """
 
     feature: str
     weight: float
     documents: int | None
     interval: tuple[float, float] | None = None
     share: float | None = None
+    stand_ins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,18 @@ class CategoryData:
                 "tell (standardized features, weights of documents); give just those it was trained on"
             )
 
+    def stand_ins(self, columns: Sequence[int]) -> list[tuple[str, ...]]:
+        """For some kept columns, the absent ones of the heading of stats/irrepresentable.py that go with each."""
+        link = LINKS[self.model.link]
+        curvature = self.weight * link.curvature(self.margin, link.theta(self.margin))
+        lost = irrepresentable(self.X, curvature, self.beta, self.prior) >= 1.0
+        alike = np.abs(correlations(self.X, curvature, np.asarray(columns))) * lost[:, None]
+        found = []
+        for k in range(len(columns)):
+            order = np.argsort(-alike[:, k], kind="stable")[:STAND_INS]
+            found.append(tuple(str(self.model.feature_names[j]) for j in order if alike[j, k] >= ALIKE))
+        return found
+
     @cached_property
     def posterior(self) -> Posterior:
         if self.prior.l1.any() or np.isfinite(self.prior.lower).any() or np.isfinite(self.prior.upper).any():
@@ -189,10 +209,12 @@ def summary(
             half = reach * data.slope * data.posterior.coefficient_variance(column[name]) ** 0.5
             words.append(WeightSummary(name, weight, counts[name], (weight - half, weight + half)))
         return Summary(model.categories[row], tuple(words), level)
+    instead = dict(zip(counts, data.stand_ins([column[name] for name in counts]), strict=True))
+    words = [WeightSummary(name, weight, counts[name], stand_ins=instead[name]) for name, weight in pairs]
     if not halves:
-        return Summary(model.categories[row], tuple(WeightSummary(n, w, counts[n]) for n, w in pairs))
+        return Summary(model.categories[row], tuple(words))
     found = data.stability(halves, random_state, n_jobs)
-    words = [WeightSummary(n, w, counts[n], share=float(found.share[column[n]])) for n, w in pairs]
+    words = [replace(one, share=float(found.share[column[one.feature]])) for one in words]
     bound = found.expected_false(SURE)
     return Summary(model.categories[row], tuple(words), halves=found.halves, kept=found.kept, expected_false=bound)
 

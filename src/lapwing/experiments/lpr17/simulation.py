@@ -17,6 +17,7 @@ from lapwing.experiments.settings import PARTIAL
 from lapwing.selection.variance import choose_variance
 from lapwing.solvers import clg, newton
 from lapwing.solvers.problem import Problem
+from lapwing.stats.irrepresentable import irrepresentable
 from lapwing.stats.links import sigmoid
 from lapwing.stats.priors import Gaussian, Laplace, norm_variance
 from lapwing.stats.result import FitResult
@@ -52,12 +53,17 @@ class Fit:
 
 @dataclass(frozen=True)
 class Draw:
-    """One data set, and every fit to it: "ridge/norm", "lasso/cv", "ml", "svm"."""
+    """One data set, and every fit to it: "ridge/norm", "lasso/cv", "ml", "svm".
+
+    condition   largest η of a covariate without effect (stats/irrepresentable.py), the truth and the fixed λ given;
+                from 1 on no lasso is sure to leave them all out
+    """
 
     observations: int
     covariates: int
     number: int
     fits: dict[str, Fit]
+    condition: float = float("nan")
 
 
 def simulate(n: int, truth: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -174,7 +180,13 @@ def draw(cell: tuple[int, int], number: int, seed: int) -> Draw:
     began = time.perf_counter()
     weights, strength, rounds = svm.fit(matrix, y, np.ones(n), number)
     fits["svm"] = fit(weights[:-1], weights[-1], began, rounds, rounds < svm.MAX_ITER, strength)
-    return Draw(n, d, number, fits)
+    return Draw(n, d, number, fits, _condition(matrix, truth))
+
+
+def _condition(X: sp.csr_matrix, truth: np.ndarray) -> float:
+    prior = PRIORS["lasso"].compile(FIXED["lasso"], len(truth))
+    mean = sigmoid(X @ truth)
+    return float(np.nanmax(irrepresentable(X, mean * (1.0 - mean), np.append(truth, 0.0), prior)))
 
 
 def low_dimensional(seed: int) -> dict[str, np.ndarray]:
