@@ -16,10 +16,10 @@ from lapwing.cli import cli
 # What each module shows, in the order of use; classes with the methods a user calls.
 MODULES = {
     "lapwing": "TextClassifier NgramClassifier MAPClassifier SelectedRidgeClassifier LogTfidfVectorizer load train "
-    "report summary certify Utility",
+    "report export to_sklearn summary certify Utility",
     "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_idf read read_words "
     "read_bbr norm_variance",
-    "lapwing.corpus": "read stream Corpus Document ReadOptions stdlib_docstrings",
+    "lapwing.corpus": "read stream overview Overview Corpus Document ReadOptions stdlib_docstrings",
     "lapwing.plots": " ".join(lapwing.plots.__all__),
     "lapwing.errors": "LapwingError InputError CorpusError ModelFileError PriorError SettingsError MissingExtraError "
     "ConvergenceWarning",

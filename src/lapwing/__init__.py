@@ -27,12 +27,14 @@ __all__ = [
     "compare",
     "corpus",
     "errors",
+    "export",
     "load",
     "plots",
     "priors",
     "report",
     "summary",
     "suspects",
+    "to_sklearn",
     "train",
 ]
 
@@ -45,10 +47,12 @@ _HOMES = {
     "Utility": "lapwing.selection",
     "certify": "lapwing.stats",
     "compare": "lapwing.evaluate.comparison",
+    "export": "lapwing.exporting",
     "load": "lapwing.formats",
     "report": "lapwing.reporting",
     "summary": "lapwing.training.summary",
     "suspects": "lapwing.training.suspects",
+    "to_sklearn": "lapwing.estimators.loaded",
     "train": "lapwing.training",
 }
 
@@ -61,7 +65,9 @@ if TYPE_CHECKING:
         SelectedRidgeClassifier,
         TextClassifier,
     )
+    from lapwing.estimators.loaded import to_sklearn
     from lapwing.evaluate.comparison import compare
+    from lapwing.exporting import export
     from lapwing.formats import load
     from lapwing.reporting import report
     from lapwing.selection import Utility

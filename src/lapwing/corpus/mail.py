@@ -11,12 +11,9 @@ import datetime
 import posixpath
 import re
 from collections.abc import Iterator
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from email.utils import parsedate_to_datetime
 from html import unescape
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_folder
@@ -24,6 +21,9 @@ from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import Entry, Member
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ABOUT
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage  # where it is needed: importing it takes longer than reading a small corpus
 
 BEGINS = re.compile(rb"^From .*\r?\n", re.MULTILINE)
 MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
@@ -67,6 +67,8 @@ class MailReader(FolderReader):
                 self.bad(f"expected a mail message, got one that cannot be read: {error}", member, number)
 
     def _document(self, content: bytes, labels: tuple[str, ...], split: str, default_id: str) -> Document:
+        from email import message_from_bytes, policy
+
         message: Any = message_from_bytes(content, policy=policy.default)
         options = self.options
         if options.label_column is not None:
@@ -126,6 +128,8 @@ def _content(part: Any) -> str:
 def _moment(message: EmailMessage, options: ReadOptions) -> str:
     if options.time_column is None:
         return ""
+    from email.utils import parsedate_to_datetime
+
     value = str(message.get(str(options.time_column), ""))
     try:
         moment = parsedate_to_datetime(value)

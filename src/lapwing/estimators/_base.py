@@ -59,13 +59,18 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
     ) -> list[CategoryFit]:
         trained = learn(corpus, self._settings(), classes=classes, validation=validation, most_duals=MOST_DUALS)
-        self.model_ = model = trained.model
         fits = trained.fits
         self.pooled_curve_ = trained.curve
         self.variance_curves_ = [one.curve for one in fits]
-        self.squeeze_ = [one.shortfall(model.provenance["max_features"]) for one in fits]
+        self.squeeze_ = [one.shortfall(trained.model.provenance["max_features"]) for one in fits]
         duals = [one.dual for one in fits if one.dual is not None]
         self.dual_ = np.vstack(duals) if duals else None
+        self._take(trained.model)
+        return fits
+
+    def _take(self, model: LinearModel) -> None:
+        """The model and what scikit-learn knows of it by name."""
+        self.model_ = model
         self.classes_ = _label_array(model.classes)
         self.coef_, self.intercept_ = model.fitted
         lines = model.calibration
@@ -78,7 +83,6 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = model.fits.rounds
         self.thresholds_ = model.threshold_probabilities
         self.sparsity_ = model.sparsity
-        return fits
 
     def _inputs(self, X: Any) -> Any:
         return X

@@ -249,6 +249,10 @@ class LinearModel:
         """The words of a category, and how sure each is where the documents trained on are given: `lapwing.summary`."""
         return import_module("lapwing").summary(self, category, documents, labels, **options)
 
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn estimator that predicts by this model: `lapwing.to_sklearn`."""
+        return import_module("lapwing").to_sklearn(self)
+
     def predict_set(self, documents: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
         """Of every document a tuple of labels, most probable first, that holds all true ones at the rate `coverage`.
 

@@ -18,14 +18,14 @@ SCRIPTS = ("text", "model", "dom", "charts", "table", "marks", "remote", "box", 
 
 
 @lru_cache(maxsize=32)
-def _static(name: str) -> str:
+def static(name: str) -> str:
     return (files("lapwing.reporting") / "static" / name).read_text(encoding="utf-8")
 
 
 def scripts(stemmer: str | None) -> str:
     """The page's one script; of the stemmers only the model's."""
     stems = snowball.script(stemmer) if stemmer else "const snowball = null;\n"
-    parts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    parts = "\n".join(static(f"{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{stems}{parts}}})();\n'
 
 
@@ -62,7 +62,7 @@ def _finite(value: Any) -> Any:
 
 def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
     """The page that shows `data`, which `contents` makes."""
-    style = _static("style.css")
+    style = static("style.css")
     script = scripts((data.get("live") or {}).get("stemmer"))
     parts = {
         "title": escape(str(data["title"])),
@@ -71,4 +71,4 @@ def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
         "script": script,
         "data": embedded(data),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _static("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], static("page.html"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from lapwing.reporting.page import _static, policy
+from lapwing.reporting.page import policy, static
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -31,7 +31,7 @@ WIDTH, LABEL, ROW = 560, 170, 22  # of a picture: all of it, the names at its le
 
 
 def plain_page(title: str, kind: str, facts: Sequence[tuple[str, str]], sections: Sequence[str]) -> str:
-    style = _static("style.css")
+    style = static("style.css")
     shown = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
     return _PAGE.format(
         policy=escape(policy(style, "")),

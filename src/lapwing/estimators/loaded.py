@@ -1,0 +1,47 @@
+"""A model that is there already as a scikit-learn estimator, fitted."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from lapwing.errors import InputError
+from lapwing.estimators._base import LinearModelClassifier
+from lapwing.estimators.map_classifier import MAPClassifier
+from lapwing.estimators.text_classifier import TextClassifier
+from lapwing.model import LinearModel
+from lapwing.text import TextSettings
+from lapwing.training.again import settings_of
+
+
+def to_sklearn(model: LinearModel) -> LinearModelClassifier:
+    """A fitted `TextClassifier`, or `MAPClassifier` for a model of vectors, that predicts by this model.
+
+    Its parameters are the settings that the model carries, so that `sklearn.base.clone` of it trains like it; where a
+    model tells of none they are the defaults.
+
+    >>> import lapwing
+    >>> model = lapwing.TextClassifier(variance=100.0).fit(["good", "fine", "bad", "dull"], [1, 1, 0, 0]).model_
+    >>> to_sklearn(model).predict(["a good one"]).tolist()
+    [1]
+    """
+    kind: type[Any] = MAPClassifier if model.weighting is None else TextClassifier
+    made = kind()
+    known = made.get_params(deep=False)
+    try:
+        settings = settings_of(model)
+    except InputError:
+        settings = None
+    if settings is not None:
+        given = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name in known}
+        plan = settings.cv
+        given |= {"cv_variances": plan.variances, "cv_folds": plan.folds, "cv_runs": plan.runs, "one_se": plan.one_se}
+        if model.weighting is not None:
+            text = model.weighting.settings
+            given |= {f.name: getattr(text, f.name) for f in fields(TextSettings) if f.name in known}
+        made.set_params(**given)
+    made._take(model)
+    made._label_lists = not model.exclusive and model.weighting is not None
+    if model.weighting is None:
+        made.n_features_in_ = len(model.feature_names)
+    return made
