@@ -28,6 +28,7 @@ PUBLIC = {
         "certify",
         "compare",
         "corpus",
+        "drift",
         "errors",
         "export",
         "load",

@@ -26,6 +26,7 @@ __all__ = [
     "certify",
     "compare",
     "corpus",
+    "drift",
     "errors",
     "export",
     "load",
@@ -48,6 +49,7 @@ _HOMES = {
     "certify": "lapwing.stats",
     "compare": "lapwing.evaluate.comparison",
     "export": "lapwing.exporting",
+    "drift": "lapwing.evaluate.drift",
     "load": "lapwing.formats",
     "report": "lapwing.reporting",
     "summary": "lapwing.training.summary",
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     )
     from lapwing.estimators.loaded import to_sklearn
     from lapwing.evaluate.comparison import compare
+    from lapwing.evaluate.drift import drift
     from lapwing.exporting import export
     from lapwing.formats import load
     from lapwing.reporting import report

@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": ("explain", "Show the words that spoke for and against each category of a text."),
     "inspect": ("inspect", "Show what is inside a model file."),
     "compare": ("compare", "Show how two models differ, in their words and on documents."),
+    "drift": ("drift", "Show what moved between training and new documents, labelled or not."),
     "suspects": ("suspects", "Print documents that look mislabelled."),
     "export": ("export", "Write a model as JavaScript, as plain Python, or as ONNX."),
     "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),

@@ -432,7 +432,7 @@ def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
         ),
         "largest_violation": float(fits.kkt.max()),
         "converged": bool(fits.converged.all()),
-        "held_out": model.held_out or None,
+        "held_out": {name: value for name, value in model.held_out.items() if name != "scores"} or None,
         **_squeezed(model),
         "stationary_only": model.provenance["prior"] == "jeffreys",
     }

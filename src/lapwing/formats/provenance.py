@@ -30,6 +30,7 @@ SHAPE = {
 }  # fmt: skip
 HELD_OUT = {
     "folds": count, "documents": count, "categories": count, "macro_f1": number, "micro_f1": number,
+    "scores?": {"documents": count, "rows": [count], "edges": [[number]], "counts": [[count]], "inside": [number]},
     "accuracy?": number, "relative_log_loss": maybe(number), "expected_calibration_error": maybe(number),
 }  # fmt: skip
 

@@ -33,6 +33,7 @@ for every θ (K, n) with Σ_k θ_ik = 1, θ ≥ 0; at the optimum θ_ik = e^{s_i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +41,9 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.kernels.nouns import PriorArrays as PriorArrays
 from lapwing.stats.links import as_link, log_sum_exp, softmax
+
+if TYPE_CHECKING:
+    from lapwing.stats.past import Past
 
 
 class Proven:
@@ -106,16 +110,19 @@ def _conjugate(prior: PriorArrays, z: np.ndarray) -> np.ndarray:
     return np.where(np.isinf(best), np.inf, value)
 
 
-def dual_scale(prior: PriorArrays, z: np.ndarray) -> float:
-    """The largest s in [0, 1] with s·z feasible: |s z_j| ≤ l1_j wherever nothing else holds β_j back."""
+def dual_scale(prior: PriorArrays, z: np.ndarray, pull: np.ndarray | float = 0.0) -> float:
+    """The largest s in [0, 1] with s·z feasible: |s z_j + pull_j| ≤ l1_j wherever nothing else holds β_j back.
+
+    Negative where a pull leaves none."""
     open_up = (prior.l2 == 0.0) & np.isinf(prior.upper)
     open_down = (prior.l2 == 0.0) & np.isinf(prior.lower)
-    too_high = np.where(open_up, z, 0.0)
-    too_low = np.where(open_down, -z, 0.0)
-    excess = np.maximum(np.maximum(too_high, too_low), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.where(excess > prior.l1, prior.l1 / excess, 1.0)
-    return float(min(1.0, ratio.min(initial=1.0)))
+    scale = 1.0
+    for is_open, side in ((open_up, 1.0), (open_down, -1.0)):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            beyond = is_open & (side * (z + pull) > prior.l1)
+            ratio = np.where(side * z > 0.0, (prior.l1 - side * pull) / np.abs(z), -1.0)
+        scale = min(scale, float(np.where(beyond, ratio, 1.0).min(initial=1.0)))
+    return scale
 
 
 def certify(
@@ -126,11 +133,13 @@ def certify(
     dual: np.ndarray | None = None,
     sample_weight: np.ndarray | None = None,
     link: str = "logit",
+    past: Past | None = None,
 ) -> Certificate:
     """Recompute objective, duality gap and KKT violation of `weights` in plain NumPy.
 
     `dual` is θ; without it θ is taken from the margins. Either is scaled down until it is feasible.
-    Weights with two axes are those of a polytomous model: y then holds class numbers.
+    Weights with two axes are those of a polytomous model: y then holds class numbers. `past` is the quadratic that
+    stands for documents of earlier fits (stats/past.py).
     """
     if np.ndim(weights) == 2:
         return _certify_polytomous(X, y, prior, weights, dual, sample_weight)
@@ -149,19 +158,28 @@ def certify(
     residual = form.theta(margin)
     pull = c * y * residual
     gradient = -np.append(X.T @ pull, pull.sum())
+    towards: np.ndarray | float = 0.0
+    height = 0.0
+    if past is not None:
+        objective += past.value(weights)
+        gradient = gradient + past.gradient(weights)
     violation = kkt_violation(prior, weights, gradient)
     kkt_bound = float(np.sum(violation * np.maximum(np.abs(weights - prior.mode), 1.0)))
+    if past is not None:
+        prior, towards, height = past.bound(prior, weights)
 
     theta = residual if theta is None else theta
     dual_objective = gap = float("nan")
     if not np.any(prior.flat):
         pull = c * y * theta
         z = np.append(X.T @ pull, pull.sum())
-        scale = dual_scale(prior, z)
+        scale = dual_scale(prior, z, towards)
         # A hair less than the scale: rounding must not leave a coordinate outside.
         shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
-        dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta)) - np.sum(_conjugate(prior, shrunk * z)))
-        gap = max(objective - dual_objective, 0.0)
+        if scale >= 0.0:
+            conjugates = np.sum(_conjugate(prior, shrunk * z + towards))
+            dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta)) - conjugates) + height
+            gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
 
 

@@ -44,6 +44,7 @@ from lapwing.training.held_out import (
     decide,
     sample_rows,
 )
+from lapwing.training.left_out import reference
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
@@ -135,6 +136,8 @@ def learn(
     if isinstance(strategy, NgramSearch) and settings.ngrams is not None:
         space = strategy.space
         model.provenance["ngrams"] = asdict(settings.ngrams) | {"ngrams": space.n_ngrams, "columns": len(space.node)}
+    if isinstance(strategy, OneVsRest) and model.held_out:
+        model = replace(model, held_out={**model.held_out, **reference(strategy, fits, model)})
     return Trained(model, fits, unseen, None if decisions is None else decisions.curve)
 
 

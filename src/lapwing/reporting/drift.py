@@ -1,0 +1,86 @@
+"""The page of `lapwing drift`."""
+
+from __future__ import annotations
+
+from lapwing.evaluate.drift import Drift
+from lapwing.reporting.plain import histograms, intervals, paragraph, plain_page, section, table
+
+MOST_PICTURES = 24
+MOST_WORDS = 100
+MEASURES = {
+    "macro_f1": "macro F1",
+    "micro_f1": "micro F1",
+    "relative_log_loss": "log loss, that of the base rates being 1",
+}
+
+
+def drift_page(found: Drift, model: str, data: str) -> str:
+    facts = [
+        ("model", model),
+        ("new documents", f"{found.documents:,}"),
+        ("categories whose scores moved", f"{len(found.alarms)} of {len(found.categories)}"),
+        ("false alarms", f"any at a chance of {100 * found.rate:g} %"),
+    ]
+    if found.unknown is not None and found.expected_unknown is not None:
+        facts.append(("unknown words", f"{100 * found.unknown:.1f} %, expected {100 * found.expected_unknown:.1f} %"))
+    parts = [_scores(found), _shares(found)]
+    if found.words is not None:
+        parts.append(_words(found))
+    if found.measured is not None:
+        parts.append(_measured(found.measured))
+    return plain_page(f"{model} on {data}", "what moved, by lapwing", facts, parts)
+
+
+def _scores(found: Drift) -> str:
+    tested = sorted((one for one in found.categories if one.p_value is not None), key=lambda one: one.p_value or 0.0)
+    if not tested:
+        return section("Scores", paragraph("The model keeps no scores of its training documents to compare with."))
+    rows = [
+        (one.category, f"{one.statistic:.1f}", f"{one.p_value:.3g}", "moved" if one.moved else "") for one in tested
+    ]
+    pictures = histograms(
+        "Share of scores in each bin, lowest scores at the left: bars in training, dots now.",
+        [(str(one.category), one.then, one.now) for one in tested[:MOST_PICTURES]],
+    )
+    said = "p-values are adjusted for the number of categories: any of them below the rate is an alarm."
+    return section("Scores", pictures, paragraph(said, note=True),
+                   table(("category", "X²", "p-value", "alarm"), rows, words=(3,)))  # fmt: skip
+
+
+def _shares(found: Drift) -> str:
+    ranked = sorted(found.categories, key=lambda one: -max(one.prevalence, one.prevalence_then))
+    picture = intervals(
+        "Estimated share of documents now, in percent, with its interval; the ring is the share in training",
+        [(str(one.category), 100 * one.low, 100 * one.prevalence, 100 * one.high) for one in ranked[:30]],
+        [100 * one.prevalence_then for one in ranked[:30]],
+    )
+    rows = [
+        (one.category, f"{100 * one.prevalence_then:.2f} %", f"{100 * one.prevalence:.2f} %",
+         f"{100 * one.low:.2f} to {100 * one.high:.2f} %")
+        for one in ranked
+    ]  # fmt: skip
+    return section("How frequent categories are", picture, table(("category", "in training", "now", "interval"), rows))
+
+
+def _words(found: Drift) -> str:
+    words = found.words or []
+    rows = [
+        (one.word, f"{100 * one.then:.2f} %", f"{100 * one.now:.2f} %", f"{one.p_value:.2g}")
+        for one in words[:MOST_WORDS]
+    ]
+    said = (
+        f"{len(words):,} of {found.words_tested:,} words stand in another share of documents than in training, the "
+        "surest first."
+    )
+    return section("Words", paragraph(said), table(("word", "then", "now", "p-value"), rows) if rows else "")
+
+
+def _measured(measured: dict[str, dict[str, float | None]]) -> str:
+    def shown(name: str, value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}" if name == "relative_log_loss" else f"{100 * value:.1f}"
+
+    rows = [
+        (MEASURES[name], shown(name, measured["then"][name]), shown(name, value))
+        for name, value in measured["now"].items()
+    ]
+    return section("By the labels", table(("measure", "unseen documents, in training", "now"), rows))

@@ -1,0 +1,127 @@
+"""A fit to new documents and to the past: the objective of stats/objective.py with the quadratic of stats/past.py.
+
+Newton's method on a working set, as kernels/newton.py, but the matrix of the set is made here, where the past's is
+added to it. New documents are few and the past is small, so what is not the inner problem is left to NumPy and SciPy.
+Under Gaussian priors a past known on its diagonal is a Gaussian prior, too, and the ridge kernels take it as that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.errors import InputError
+from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link
+from lapwing.stats.objective import Certificate, PriorArrays, certify, kkt_violation, penalty
+from lapwing.stats.past import Past
+from lapwing.stats.result import FitResult
+
+MOST = 4000  # coordinates in a working set: its matrix has 128 MB
+GROWTH = 100  # coordinates that enter it in a round, at least
+INNER = 1e-10  # violations of the inner problem, relative to the penalty's slope
+HALVINGS = 40
+
+
+def fit(
+    X: sp.csr_matrix, y: np.ndarray, sample_weight: np.ndarray, prior: PriorArrays, past: Past, start: np.ndarray, *,
+    variance: float, link: str = "logit", tol: float = 1e-4, max_iter: int = 100,
+) -> FitResult:  # fmt: skip
+    """Minimise the sum over new documents, the past, and the prior, from `start`; certified."""
+    beta = np.clip(start, prior.lower, prior.upper)
+    if newton.is_smooth(prior) and not len(past.places):
+        return _smooth(X, y, sample_weight, prior, past, beta, variance, link, tol, max_iter)
+    state = _State(X, y, sample_weight, prior, past, link)
+    proof, rounds = state.certify(beta), 0
+    while proof.relative_gap > tol and rounds < max_iter:
+        after = state.step(beta)
+        rounds += 1
+        if after is None:
+            break
+        beta = after
+        proof = state.certify(beta)
+    return _result(beta, proof, state.theta(beta), rounds, tol, variance)
+
+
+def _result(
+    beta: np.ndarray, proof: Certificate, theta: np.ndarray, rounds: int, tol: float, variance: float
+) -> FitResult:
+    return FitResult(
+        weights=beta, objective=proof.objective, gap=proof.gap, kkt=proof.kkt, kkt_bound=proof.kkt_bound, rounds=rounds,
+        converged=proof.relative_gap <= tol, variance=variance, dual=theta,
+    )  # fmt: skip
+
+
+def _smooth(
+    X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, past: Past, beta: np.ndarray,
+    variance: float, link: str, tol: float, max_iter: int,
+) -> FitResult:  # fmt: skip
+    """Both quadratics as one: l2/2 (b−m)² − pull·b is l2/2 (b − m − pull/l2)² but for a constant."""
+    both, pull, _ = past.bound(prior, beta)
+    joined = both._replace(mode=both.mode + np.divide(pull, both.l2, out=np.zeros_like(pull), where=both.l2 > 0.0))
+    found = newton.fit(
+        Problem(X, merge=False), y, weight, joined, variance=variance, tol=tol, max_iter=max_iter, start=beta, link=link
+    )
+    proof = certify(X, y, prior, found.weights, found.dual, weight, link, past)
+    return _result(found.weights, proof, found.dual, found.rounds, tol, variance)
+
+
+class _State:
+    """The problem, and one round of its solution."""
+
+    def __init__(
+        self, X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, past: Past, link: str
+    ) -> None:
+        self.X, self.columns, self.y, self.weight = X, X.tocsc(), y, weight
+        self.prior, self.past, self.link, self.form = prior, past, link, as_link(link)
+
+    def theta(self, beta: np.ndarray) -> np.ndarray:
+        return self.form.theta(self.y * (self.X @ beta[:-1] + beta[-1]))
+
+    def certify(self, beta: np.ndarray) -> Certificate:
+        return certify(self.X, self.y, self.prior, beta, None, self.weight, self.link, self.past)
+
+    def objective(self, beta: np.ndarray, scores: np.ndarray) -> float:
+        loss = float(np.sum(self.weight * self.form.loss(self.y * scores)))
+        return loss + penalty(self.prior, beta) + self.past.value(beta)
+
+    def step(self, beta: np.ndarray) -> np.ndarray | None:
+        """The next point, of a lower objective; None where there is none within rounding."""
+        from lapwing.kernels import subproblem
+
+        scores = self.X @ beta[:-1] + beta[-1]
+        margin = self.y * scores
+        theta = self.form.theta(margin)
+        pull = self.weight * self.y * theta
+        gradient = self.past.gradient(beta) - np.append(self.X.T @ pull, pull.sum())
+        working = self.working_set(beta, gradient)
+        part = sp.hstack([self.columns[:, working[:-1]], np.ones((len(self.y), 1))], format="csr")
+        bend = self.weight * self.form.curvature(margin, theta)
+        H = (part.T @ part.multiply(bend[:, None])).toarray() + self.past.curvature(working)
+        b, local = beta[working].copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
+        subproblem.solve(np.ascontiguousarray(H), gradient[working].copy(), b, local, INNER)
+        change = b - beta[working]
+        moved, before, share = part @ change, self.objective(beta, scores), 1.0
+        for _ in range(HALVINGS):
+            trial = beta.copy()
+            trial[working] = b if share == 1.0 else beta[working] + share * change
+            if self.objective(trial, scores + share * moved) < before:
+                return trial
+            share *= 0.5
+        return None
+
+    def working_set(self, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Coordinates away from their mode or without a kink there, and the worst of the others; the intercept last."""
+        inside = (beta != self.prior.mode) | (self.prior.l1 == 0.0)
+        inside[-1] = True
+        if np.count_nonzero(inside) > MOST:
+            raise InputError(
+                f"{np.count_nonzero(inside)} weights are too many to update with the curvature between them; leave it "
+                'out (curvature="diagonal")'
+            )
+        violation = np.where(inside, 0.0, kkt_violation(self.prior, beta, gradient))
+        room = min(max(GROWTH, np.count_nonzero(inside)), MOST - np.count_nonzero(inside))
+        worst = np.argsort(-violation, kind="stable")[:room]
+        inside[worst[violation[worst] > 0.0]] = True
+        return np.flatnonzero(inside)
