@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.kernels._libraries import KernelCompiler
 from lapwing.kernels.nouns import Matrix, PriorArrays
 from lapwing.solvers.problem import Problem
 
@@ -19,7 +20,9 @@ INF = np.inf
 @functools.cache
 def opened(part: Any) -> Callable[..., Any]:
     """The part, to be called from a test."""
-    return part if numba.config.DISABLE_JIT else numba.njit(part.py_func, error_model="numpy")  # type: ignore[no-any-return]
+    if numba.config.DISABLE_JIT:
+        return part  # type: ignore[no-any-return]
+    return numba.njit(part.py_func, error_model="numpy", pipeline_class=KernelCompiler)  # type: ignore[no-any-return]
 
 
 def prior(seed: int, size: int) -> PriorArrays:

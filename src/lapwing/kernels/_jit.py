@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ import numba.core.registry
 from numba.core.compiler_lock import global_compiler_lock
 
 from lapwing.kernels._cache import KernelCache
+from lapwing.kernels._libraries import KernelCompiler, PartCompiler
 
 # Sums may be taken in another order, and so several at a time.
 REASSOCIATING = {"reassoc", "contract"}
@@ -24,36 +26,31 @@ def kernel(function: F, **options: Any) -> F:
     if numba.config.DISABLE_JIT:
         return _compiled(function, **options)
     try:
-        made = _compiled(function, cache=True, **options)
-        made._cache = KernelCache.of(function, made._cache)  # type: ignore[attr-defined]
+        compiled = _compiled(function, cache=True, pipeline_class=KernelCompiler, **options)
+        compiled._cache = KernelCache.of(function, compiled._cache)  # type: ignore[attr-defined]
     except RuntimeError:  # Numba found no place to cache in
         logging.getLogger("lapwing").info("no writable folder for compiled kernels; compiling in memory")
-        made = _compiled(function, **options)
-    made.__class__ = _Kernel
-    made.inside = part(function, **options)  # type: ignore[attr-defined]
-    return made
+        compiled = _compiled(function, pipeline_class=KernelCompiler, **options)
+    compiled.__class__ = _Kernel
+    compiled.inside = part(function, **options)  # type: ignore[attr-defined]
+    return compiled
 
 
 class _Kernel(numba.core.registry.CPUDispatcher):
-    """A kernel whose machine code is the same whatever was compiled before it.
-
-    Numba compiles a function once, and what comes out for those that call it depends, in the last bit, on for whom it
-    was compiled first. So every kernel is compiled with parts of its own, and called by another kernel it is a part.
-    """
+    """Called by another kernel it is a part of that one, compiled into it."""
 
     inside: _Part
-    depth = 0
 
     def compile(self, sig: Any) -> Any:
+        """What compiling leaves lives on: to look through it for garbage again and again takes a tenth of the time."""
         with global_compiler_lock:
-            if _Kernel.depth == 0:
-                for one in _parts:
-                    one.overloads.clear()
-            _Kernel.depth += 1
+            collecting = gc.isenabled()
+            gc.disable()
             try:
                 return super().compile(sig)
             finally:
-                _Kernel.depth -= 1
+                if collecting:
+                    gc.enable()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self.inside.get_call_template(args, kws)
@@ -69,17 +66,13 @@ class _Part(numba.core.registry.CPUDispatcher):
         raise TypeError(f"{self.__name__} is a part of kernels, and called by them only")
 
 
-_parts: list[_Part] = []
-
-
 def part(function: F, **options: Any) -> F:
     """Called by kernels only: compiled and kept as a part of them, without a way in or a place on disk of its own."""
     if numba.config.DISABLE_JIT:
         return function
-    made = _compiled(function, no_cpython_wrapper=True, **options)
-    made.__class__ = _Part
-    _parts.append(made)  # type: ignore[arg-type]
-    return made
+    compiled = _compiled(function, no_cpython_wrapper=True, pipeline_class=PartCompiler, **options)
+    compiled.__class__ = _Part
+    return compiled
 
 
 def inlined(function: F) -> F:
