@@ -60,7 +60,7 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
     from lapwing.stats.prior_table import PriorTable
     from lapwing.stats.priors import ElasticNet, Prior, as_prior
     from lapwing.text import TextSettings
-    from lapwing.training import TrainSettings
+    from lapwing.training import NgramSettings, TrainSettings
 
     prior = as_prior(settings.prior)
     awkward = (settings.class_weight, settings.threshold, settings.variance)
@@ -88,7 +88,7 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
         flags = ["--ngrams", settings.text.tokens]
         for name in ("max_length", "min_support", "steps"):
             value = getattr(settings.ngrams, name)
-            if value not in (None, 1) or (name == "steps" and value is not None):
+            if value != getattr(NgramSettings(), name):
                 flags += [f"--{name.replace('_', '-')}", str(value)]
         for flag in ("--stemmer",):
             values[flag] = _TEXT[flag]

@@ -241,7 +241,8 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     show_default=True,
     help="n-grams: leave out those in fewer documents.",
 )
-@click.option("--steps", help="n-grams, greedy: a number of steps, or cv.  [default: until the scores settle]")
+@click.option("--steps", help="n-grams, greedy: a number of steps, cv (as many as held-out documents prefer), or "
+              "settled (until the scores are).  [default: cv]")  # fmt: skip
 @click.option("--tokens", type=click.Choice(["word", "char", "ready", "jieba"]), default="word", show_default=True,
               help="Cut texts into words, characters, what is between blanks (ready), or Chinese words.")  # fmt: skip
 @click.option("--digits/--no-digits", default=True, show_default=True, help="Count digits as letters of words.")
@@ -513,7 +514,7 @@ def _settings(options: dict[str, Any]) -> Any:
     _check_ngrams(options)
     ngrams = None
     if options["ngrams"] is not None:
-        steps = None if options["steps"] is None else _number_or_name(options["steps"])
+        steps = _number_or_name(options["steps"] or "cv")
         ngrams = NgramSettings(
             max_length=options["max_length"], min_support=options["min_support"],
             steps=int(steps) if isinstance(steps, float) and steps.is_integer() else steps,  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ class NgramClassifier(TextsClassifier):
     min_support : fewest documents an n-gram must be in
     solver : "exact", the MAP under a Laplace prior with a certificate that covers every n-gram; or "greedy", SLR
         (Ifrim, Bakır and Weikum 2008), coordinate ascent along the steepest n-gram, ended early
-    steps : of "greedy": None until the scores settle, a number, or "cv"
+    steps : of "greedy": "cv" (as many as held-out documents prefer), a number, or "settled" (until the scores are)
     variance : "norm" (from the single tokens, GLM07 Eq. 29), "cv", "auto", a number, or one per category; for
         "greedy" that of the intercept only
     stop_words, stemmer : none unless asked for; no n-gram spans a stop word
@@ -46,7 +46,7 @@ class NgramClassifier(TextsClassifier):
         max_length: int | None = None,
         min_support: int = 1,
         solver: str = "exact",
-        steps: int | str | None = None,
+        steps: int | str = "cv",
         digits: bool = True,
         strip_html: bool = False,
         stop_words: str | Sequence[str] = "none",

@@ -106,7 +106,7 @@ class NgramSearch:
         tried: StepCurve | None = None
         if self.settings.solver == "greedy":
             steps = self.ngrams.steps
-            if isinstance(steps, str):
+            if steps == "cv":
                 tried = self._choose_steps(row, y, weight, variance)
                 steps = tried.chosen
             fit = self._greedy(y, variance, steps)(weight)
@@ -132,9 +132,15 @@ class NgramSearch:
             link=settings.link,
         )  # fmt: skip
 
-    def _greedy(self, y: np.ndarray, variance: float, steps: int | None) -> Solve:
+    def _greedy(self, y: np.ndarray, variance: float, steps: int | str | None) -> Solve:
+        """Of steps that are chosen or settle it is not known how many there will be."""
         return partial(
-            greedy, self.space, y, variance=variance, intercept_variance=self.settings.intercept_variance, steps=steps
+            greedy,
+            self.space,
+            y,
+            variance=variance,
+            intercept_variance=self.settings.intercept_variance,
+            steps=steps if isinstance(steps, int) else None,
         )
 
     def path(self, units: Sequence[int], folds: Folds) -> _SearchPath:
@@ -202,7 +208,7 @@ class _SearchPath:
                 training, held_out = self.folds.training(k, weight), self.folds.fold == k
                 if settings.solver == "greedy":
                     steps, own = strategy.ngrams.steps, v if np.isfinite(v) else strategy.norm_variance
-                    fit = strategy._greedy(y, own, steps if isinstance(steps, int) else None)(training)
+                    fit = strategy._greedy(y, own, steps)(training)
                 else:
                     start = self.last.get((row, k))
                     fit = strategy._exact(y, max(settings.tol, HELD_OUT_TOL))(training, variance=v, start=start)

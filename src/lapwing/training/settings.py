@@ -38,18 +38,21 @@ class NgramSettings:
 
     max_length   tokens of the longest n-gram; None: any length
     min_support  fewest documents an n-gram must be in
-    steps        of solver "greedy": None until the scores settle, a number, or "cv", chosen from `STEP_GRID`
+    steps        of solver "greedy": "cv", chosen from `STEP_GRID` on held-out documents, a number, or "settled", until
+                 the scores are
     """
 
     max_length: int | None = None
     min_support: int = 1
-    steps: int | str | None = None
+    steps: int | str | None = "cv"
 
     def __post_init__(self) -> None:
         _whole(self, "max_length", least=1, optional=True)
         _whole(self, "min_support", least=1)
-        if self.steps != "cv":
-            _whole(self, "steps", least=1, optional=True)
+        if self.steps is None:  # as models of earlier releases say it
+            object.__setattr__(self, "steps", "settled")
+        if self.steps not in ("cv", "settled"):
+            _whole(self, "steps", least=1)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _work(plan: Plan, splits: int) -> Iterator[tuple[str, int | None, int]]:
 
 def _ours(corpus: Corpus, method: str, tokens: str, length: int | None, seed: int, n_jobs: int | None) -> LinearModel:
     settings = training(
-        text=ngram_text(tokens=tokens), solver=method, ngrams=NgramSettings(max_length=length),
+        text=ngram_text(tokens=tokens), solver=method, ngrams=NgramSettings(max_length=length, steps="settled"),
         n_jobs=n_jobs, random_state=seed,
     )  # fmt: skip
     return train(corpus, settings)
