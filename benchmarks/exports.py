@@ -25,8 +25,8 @@ from lapwing.training import TrainSettings
 CORPORA = {
     "reuters21578.tar.xz": ({}, {"threshold": "f1"}),
     "20news-bydate.tar.xz": ({}, {}),
-    "movie_reviews.zip": ({}, {}),
-    "sogou-3000.tar.xz": ({"encoding": "gb18030"}, {"link": "probit"}),
+    "movie_reviews.zip": ({}, {"link": "probit"}),
+    "sogou-3000.tar.xz": ({"encoding": "gb18030"}, {}),
     "yso-finna-en.jsonl.xz": ({}, {"threshold": "f1"}),
 }
 TRAINED, SHOWN, MOST_LABELS = 3000, 1000, 300

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -147,3 +148,22 @@ def test_the_front_page_is_short_and_shows_both_commands() -> None:
     assert len(lines) <= 150
     for command in ("make demo", "make test"):
         assert any(command in line for line in lines), f"README.md does not show '{command}'"
+
+
+def test_the_image_runs_without_root_and_only_what_there_is() -> None:
+    """Built where there is a daemon; here its last stage is read: who runs it, and whether the command takes it."""
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    last = lines[max(i for i, line in enumerate(lines) if line.startswith("FROM ")) :]
+    users = [line.split()[1] for line in last if line.startswith("USER ")]
+    assert users == ["10001:10001"]
+    assert not any(line.startswith(("RUN ", "ADD ")) for line in last)
+    entry = json.loads(next(line.removeprefix("ENTRYPOINT ") for line in last if line.startswith("ENTRYPOINT ")))
+    from lapwing.cli.serve import command
+
+    flags = {flag for parameter in command.params for flag in parameter.opts}
+    assert entry[:2] == ["lapwing", "serve"]
+    assert {word for word in entry[2:] if word.startswith("--")} <= flags
+    copied = [
+        word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]
+    ]
+    assert all((ROOT / name).exists() for name in copied)

@@ -67,6 +67,58 @@ def test_one_promise_at_a_time(server: Server) -> None:
         assert server.client.post("/v1/classify", json={"model": "promising", "text": "oil"} | wrong).status_code == 422
 
 
+def test_thresholds_of_the_request(server: Server, folder: Path) -> None:
+    given = texts(20)
+    for name in ("sets", "three", "two"):
+        proba = lapwing.load(folder / f"{name}.lapwing").predict_proba(given)
+        classes = lapwing.load(folder / f"{name}.lapwing").classes
+
+        def asked(name: str = name, **limits: Any) -> list[set[str]]:
+            found = server.client.post("/v1/classify", json={"model": name, "texts": given, **limits})
+            return [set(one["predicted"]) for one in found.json()["results"]]
+
+        over = [{str(c) for c, p in zip(classes, row, strict=True) if p > 0.3} for row in proba]
+        if name != "sets":
+            over = [{str(classes[row.argmax()])} for row in proba]
+        assert asked(threshold=0.3) == over
+        assert asked(threshold=1.0) == [set()] * 20
+        first = str(classes[0])
+        assert all(first not in one for one in asked(thresholds={first: 1.0}))
+    unknown = server.client.post("/v1/classify", json={"text": "oil", "thresholds": {"x": 0.5}})
+    assert unknown.status_code == 404
+    both = {"text": "oil", "model": "promising", "threshold": 0.5, "coverage": 0.9}
+    assert server.client.post("/v1/classify", json=both).status_code == 422
+
+
+def test_metrics_as_prometheus_reads_them(server: Server) -> None:
+    def value(line: str) -> float:
+        found = [one for one in server.client.get("/metrics").text.splitlines() if one.startswith(line + " ")]
+        return float(found[0].rpartition(" ")[2]) if found else 0.0
+
+    counted, asked = 'lapwing_documents_total{model="sets"}', 'lapwing_requests_total{path="/v1/classify",status="200"}'
+    before = value(counted), value(asked)
+    server.client.post("/v1/classify", json={"model": "sets", "texts": ["oil", "gas"]})
+    assert (value(counted), value(asked)) == (before[0] + 2, before[1] + 1)
+    server.client.get("/no/such/path")
+    answer = server.client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'path="other",status="404"' in answer.text
+    assert "/no/such" not in answer.text
+    whole = 'lapwing_request_seconds_bucket{path="/v1/classify",le="+Inf"}'
+    assert value(whole) == value('lapwing_request_seconds_count{path="/v1/classify"}') > 0
+
+
+def test_the_description_is_a_page_that_fetches_nothing(server: Server) -> None:
+    answer = server.client.get("/docs")
+    assert answer.status_code == 200
+    for path in ("/v1/classify", "/v1/explain", "/metrics"):
+        assert f"{path}</code>" in answer.text
+    assert "Predict classes of a larger probability" in answer.text
+    assert "<script" not in answer.text
+    assert "http://" not in answer.text.replace("http://HOST", "")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
 def test_vectors_by_the_names_of_features(server: Server, folder: Path) -> None:
     model = lapwing.load(folder / "vectors.lapwing")
     known = model.feature_names[3]
@@ -119,7 +171,6 @@ def test_models_categories_health_and_description(server: Server) -> None:
     assert [one["name"] for one in categories] == ["yes"]
     assert server.client.get("/health").json()["status"] == "ok"
     assert "/v1/classify" in server.client.get("/openapi.json").json()["paths"]
-    assert server.client.get("/docs").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,16 @@ from lapwing.serve.run import guarded
 from lapwing.serve.store import Store
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
-PATHS = {"/v1/classify", "/v1/explain", "/v1/models", "/v1/models/{name}/categories", "/health", "/"}
+PATHS = {
+    "/v1/classify",
+    "/v1/explain",
+    "/v1/models",
+    "/v1/models/{name}/categories",
+    "/health",
+    "/metrics",
+    "/docs",
+    "/",
+}
 
 
 @pytest.fixture(scope="module")

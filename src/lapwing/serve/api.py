@@ -7,18 +7,21 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import combinations
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.exceptions import HTTPException
 
 from lapwing import __version__
 from lapwing.errors import InputError
+from lapwing.serve.described import description_page
 from lapwing.serve.guard import POLICY
+from lapwing.serve.metrics import CONTENT_TYPE, Metrics
 from lapwing.serve.pages import policy_for, serve_page
 from lapwing.serve.settings import ServeSettings
 from lapwing.serve.store import Served, Store
@@ -35,6 +38,7 @@ def _whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -44,6 +48,8 @@ class Asked(BaseModel):
 
 
 KINDS = ("text", "texts", "vectors")
+DECIDING = ("coverage", "precision", "threshold", "thresholds")  # at most one, but for the last two together
+ALONE: list[Any] = [list(pair) for pair in combinations(DECIDING, 2) if pair != DECIDING[2:]]
 _LEFT_OUT: Any = None  # may be left out, but not null
 
 
@@ -53,7 +59,7 @@ class Classify(Asked):
     model_config = ConfigDict(
         json_schema_extra={
             "oneOf": [{"required": [name]} for name in KINDS],
-            "not": {"required": ["coverage", "precision"]},
+            "not": {"anyOf": [{"required": pair} for pair in ALONE]},
         }
     )
     text: str = Field(_LEFT_OUT, description="One text")
@@ -72,13 +78,19 @@ class Classify(Asked):
         description="Predict only classes that are right at this rate, with a confidence of 0.9",
     )
 
+    threshold: Share = Field(_LEFT_OUT, description="Predict classes of a larger probability than this")
+    thresholds: dict[Name, Share] = Field(
+        _LEFT_OUT, description="The same by class; others as `threshold` has it, or as the model does"
+    )
+
     @model_validator(mode="after")
     def _one(self) -> Classify:
         given = [name for name in KINDS if name in self.model_fields_set]
         if len(given) != 1:
             raise ValueError(f"give exactly one of text, texts and vectors, not {' and '.join(given) or 'none'}")
-        if {"coverage", "precision"} <= self.model_fields_set:
-            raise ValueError("give a coverage or a precision to promise, not both")
+        for pair in ALONE:
+            if set(pair) <= self.model_fields_set:
+                raise ValueError(f"give {pair[0]} or {pair[1]} to decide by, not both")
         return self
 
 
@@ -196,13 +208,14 @@ def _wrong_kind(one: Served) -> HTTPException:
 GUARDED = (400, 401, 413, 503, 504)
 
 
-def create_app(store: Store, settings: ServeSettings) -> FastAPI:
+def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = None) -> FastAPI:
     """The application without its guard: `lapwing.serve.run.guarded` puts that around it."""
+    counted = metrics or Metrics()
     app = FastAPI(
         title="lapwing",
         version=__version__,
         description="Small, readable text classifiers.",
-        docs_url=None,  # those pages load scripts from elsewhere
+        docs_url=None,  # those pages load scripts from elsewhere; /docs below does not
         redoc_url=None,
         lifespan=_lifespan(store, settings),
     )
@@ -226,9 +239,12 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
             raise _wrong_kind(one)
         if one.model.conformal is None and {"coverage", "precision"} & asked.model_fields_set:
             raise HTTPException(409, f"the model {one.name!r} keeps nothing to promise a coverage or a precision by")
+        for name in asked.thresholds or ():
+            _category(one, name)
         documents = one.matrix(texts, asked.vectors)
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
         rows = await turns.do(characters, lambda: one.classify_each(documents, size))
+        counted.classified(one.name, size)
         rows = [_promised(one, asked, row) for row in rows]
         results = [_result(one.labels, row, asked.top) for row in rows]
         return JSONResponse({"model": one.name, "results": results})
@@ -265,6 +281,17 @@ def create_app(store: Store, settings: ServeSettings) -> FastAPI:
     async def health() -> JSONResponse:
         """Whether the server is there; answered under any load and without a token."""
         return JSONResponse({"status": "ok", "version": __version__, "models": list(store.models)})
+
+    @app.get("/metrics", responses=_in_json(*GUARDED), response_class=PlainTextResponse)
+    async def metrics_text() -> PlainTextResponse:
+        """Counts and times of requests, in the text format of Prometheus."""
+        return PlainTextResponse(counted.text(store), media_type=CONTENT_TYPE)
+
+    @app.get("/docs", responses=_in_json(*GUARDED), response_class=HTMLResponse)
+    async def docs() -> HTMLResponse:
+        """This interface, described for people."""
+        html = description_page(app.openapi())
+        return HTMLResponse(html, headers={POLICY[0].decode(): policy_for(html)})
 
     @app.get("/", response_class=HTMLResponse, responses=_in_json(404, 422, *GUARDED))
     async def page(model: Name | None = None) -> HTMLResponse:
@@ -327,10 +354,21 @@ Row = tuple[np.ndarray, np.ndarray] | Exception  # probabilities and decisions o
 
 def _promised(one: Served, asked: Classify, row: Row) -> Row:
     """Decisions of the coverage or precision asked for, where one was."""
-    if isinstance(row, Exception) or (asked.coverage is None and asked.precision is None):
+    if isinstance(row, Exception) or not asked.model_fields_set & set(DECIDING):
         return row
+    if asked.coverage is None and asked.precision is None:
+        return row[0], _over(one, asked, *row)
     promised = one.model.promised(row[0][None], coverage=asked.coverage, precision=asked.precision)
     return row[0], promised[0]
+
+
+def _over(one: Served, asked: Classify, proba: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Classes over the thresholds of the request; of exclusive ones the most probable, if it is over its own."""
+    own = asked.thresholds or {}
+    limits = [own.get(label, asked.threshold) for label in one.labels]
+    over = [yes if limit is None else p > limit for p, yes, limit in zip(proba, chosen, limits, strict=True)]
+    best = np.arange(len(proba)) == np.argmax(proba) if one.model.exclusive else True
+    return np.array(over, dtype=bool) & best
 
 
 def _result(labels: list[str], row: Row, top: int | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
+from lapwing.serve.metrics import Metrics
 from lapwing.serve.settings import ServeSettings
 
 Message = MutableMapping[str, Any]
@@ -51,8 +52,8 @@ class _Refused(Exception):
 class Guard:
     """Bounds on everything a client can do to `app`."""
 
-    def __init__(self, app: App, settings: ServeSettings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(self, app: App, settings: ServeSettings, metrics: Metrics | None = None) -> None:
+        self.app, self.settings, self.metrics = app, settings, metrics or Metrics()
         self.admitted = 0
         self.refused = 0
         self.token = None if settings.token is None else settings.token.encode()
@@ -77,6 +78,7 @@ class Guard:
             log.exception("failure", extra={"id": exchange.id, "error": type(error).__name__})
             await exchange.refuse(_Refused(500, "something went wrong here; the log has it under this id"))
         finally:
+            self.metrics.answered(scope["path"], exchange.status, time.perf_counter() - exchange.began)
             exchange.log()
 
     def _check(self, path: str, headers: dict[bytes, bytes]) -> None:
@@ -99,6 +101,7 @@ class Guard:
             self.refused += 1
             raise _Refused(503, "too many requests at a time; try again", ((b"retry-after", RETRY_AFTER.encode()),))
         self.admitted += 1
+        self.metrics.admitted = self.admitted
         scope[ADMITTED] = True
         try:
             async with asyncio.timeout(self.settings.timeout):
@@ -107,6 +110,7 @@ class Guard:
             raise _Refused(504, f"not done within {self.settings.timeout:g} seconds; send less at a time") from None
         finally:
             self.admitted -= 1
+            self.metrics.admitted = self.admitted
             del scope[ADMITTED]
 
 

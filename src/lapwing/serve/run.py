@@ -28,8 +28,10 @@ def guarded(store: Store, settings: ServeSettings) -> Any:
     """The application with its guard before it."""
     from lapwing.serve.api import create_app
     from lapwing.serve.guard import Guard
+    from lapwing.serve.metrics import Metrics
 
-    return Guard(create_app(store, settings), settings)
+    metrics = Metrics()
+    return Guard(create_app(store, settings, metrics), settings, metrics)
 
 
 class Listener(socket.socket):
