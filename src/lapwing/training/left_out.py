@@ -24,10 +24,11 @@ from lapwing.model.reference import ScoreReference
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.training.fit import CategoryFit
+from lapwing.training.held_out import sample_rows
 from lapwing.training.one_vs_rest import OneVsRest
 
 MOST_KEPT = 3000  # coefficients: their matrix is 72 MB
-MOST_DOCUMENTS = 2000  # scored so; what is asked is how they are distributed
+MOST_DOCUMENTS = 1000  # scored so; what is asked is how they are distributed
 
 
 def left_out_scores(
@@ -78,8 +79,9 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
         weight = task.document_weights(row)
         return left_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few)
 
-    scored = run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs)
-    rows = [row for row, found in enumerate(scored) if found is not None and fits[row].features.size]
+    some = [row for row in sample_rows(task, every=False).tolist() if fits[row].features.size]
+    scored = dict(zip(some, run_all(one, some, n_jobs=settings.n_jobs), strict=True))
+    rows = [row for row, found in scored.items() if found is not None]
     if not rows:
         return {}
     scores = np.column_stack([np.asarray(scored[row]) for row in rows])
