@@ -297,3 +297,38 @@ def test_the_same_from_python(small: Path, tmp_path: Path) -> None:
         lapwing.report(b"news")
     with pytest.raises(lapwing.errors.InputError, match="compared on documents"):
         lapwing.report(classifier, rivals=[classifier])
+
+
+def test_on_paper_tables_are_whole_and_charts_drawn(chromium: Any, tmp_path: Path) -> None:
+    many = model(classes=tuple(f"class {k:03}" for k in range(60)), exclusive=False)
+    made = texts(80)
+    labels = [(f"class {i % 60:03}",) for i in range(80)]
+    corpus = lapwing.corpus.Corpus("made", "text", made, labels, [str(i) for i in range(80)], False, [""] * 80,
+                                   np.ones(80))  # fmt: skip
+    lapwing.report(many, corpus, tmp_path / "page.html")
+    with opened(chromium, tmp_path / "page.html") as shown:
+        rows = "document.querySelectorAll('#categories tbody tr').length"
+        empty = "[...document.querySelectorAll('figure .plot')].filter((one) => !one.firstChild).length"
+        before = shown.page.evaluate(rows)
+        shown.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert (before < 60, shown.page.evaluate(rows), shown.page.evaluate(empty)) == (True, 63, 0)  # 3 of averages
+        shown.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert shown.page.evaluate(rows) == before
+
+
+def test_mistakes_say_what_was_predicted_and_titles_are_read(chromium: Any, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "titles.tsv").write_text("energy\tOil and gas\n")
+    report(small / "ridge.lapwing", small / "news.jsonl", "-o", tmp_path / "page.html", "--split", "all", "--no-path",
+           "--titles", tmp_path / "titles.tsv")  # fmt: skip
+    with opened(chromium, tmp_path / "page.html") as shown:
+        table = shown.page.locator("#categories table").last.inner_text()
+        assert "energy · Oil and gas" in table
+        assert "AUC" in table
+        assert shown.page.locator("abbr", has_text="relative gap").first.get_attribute("title").startswith("How far")
+    contents = lapwing.report(small / "ridge.lapwing", read(small / "news.jsonl"), split="all").contents
+    for one in contents.documents["mistakes"]:
+        assert one["predicted"] != one["labels"]
+    (tmp_path / "wrong.tsv").write_text("no tab\n")
+    line = [sys.executable, "-m", "lapwing", "report", small / "ridge.lapwing", "-o", tmp_path / "x.html"]
+    done = subprocess.run([*line, "--titles", tmp_path / "wrong.tsv"], capture_output=True, check=False)
+    assert b"line 1: expected a category, a tab and its title" in done.stderr

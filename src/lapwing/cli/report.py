@@ -33,6 +33,8 @@ from lapwing.errors import InputError
     help="Fit the coefficient path of this category on the training part of DATA, or on all of it where it has no "
     "parts; may be given several times.  [default: one category, where DATA has a training part]",
 )
+@click.option("--titles", type=ExistingPath("a file of titles", folder=False),
+              help="Readable names for coded categories: lines of a category, a tab, and its title.")  # fmt: skip
 @click.option("--no-path", is_flag=True, help="Fit no coefficient path.")
 @reading_options
 @json_option
@@ -42,6 +44,7 @@ def command(
     reading: dict[str, Any],
     split: str | None,
     paths: tuple[str, ...],
+    titles: str | None,
     no_path: bool,
     as_json: bool,
 ) -> None:
@@ -55,6 +58,7 @@ def command(
     from lapwing.reporting import report
 
     check_output(output)
+    named = None if titles is None else read_titles(titles)
     data = None if is_model_file(models[-1]) else models[-1]
     files = models if data is None else models[:-1]
     if not files:
@@ -69,7 +73,7 @@ def command(
             announce_compiling()
         page = report(
             files[0], corpus, output, rivals=files[1:], split=split, follow=() if no_path else paths or None,
-            progress=progress,
+            titles=named, progress=progress,
         )  # fmt: skip
     size = Path(output).stat().st_size
     if as_json:
@@ -79,3 +83,19 @@ def command(
     if page.refusal is not None:
         echo(f"lapwing: the box to try texts in is left out: {page.refusal}", err=True)
     echo(f"wrote {output}, {size / 1e6:.1f} MB; open it in a browser")
+
+
+def read_titles(path: str) -> dict[str, str]:
+    """Titles by category: lines of a category, a tab and its title."""
+    found = {}
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--titles must be a text file in UTF-8; {path}: {error}") from error
+    for number, line in enumerate(lines, 1):
+        label, tab, title = line.partition("\t")
+        if line.strip() and not tab:
+            raise InputError(f"{path}, line {number}: expected a category, a tab and its title, got {line[:40]!r}")
+        if title.strip():
+            found[label.strip()] = title.strip()
+    return found

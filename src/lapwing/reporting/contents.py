@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
@@ -48,19 +48,19 @@ class Contents:
     certainty: dict[int, dict[str, Any]] = field(default_factory=dict)
     rivals: Sequence[Rival] = ()
     live: dict[str, Any] | None = None  # who answers in the box; the page itself unless given
+    titles: Mapping[str, str] = field(default_factory=dict)  # readable names of categories that have codes
 
     def to_dict(self) -> dict[str, Any]:
         model, seen = self.model, self.assessment
         categories = _categories(self)
-        first = max(range(len(categories)), key=lambda k: (k in self.paths, categories[k]["positives"]))
-        return {
+        shown = {
             "title": self.name,
             "facts": _facts(model, seen),
             "about": _about(model),
             "model": weight_tables(model),
             "live": self.live or live_tables(model),
             "categories": categories,
-            "first": first,
+            "first": self._first(categories),
             "thresholds": model.has_thresholds,
             "promises": _promises(model),
             "evaluation": None if seen is None else _evaluation(seen),
@@ -70,6 +70,42 @@ class Contents:
             "comparison": _comparison(self) if self.rivals and seen is not None else None,
             **self.documents,
         }
+        return titled(shown, self.titles) if self.titles else shown
+
+    def _first(self, categories: list[dict[str, Any]]) -> int:
+        """The category to open first: one whose path was followed, if it has mistakes to read, else that with most."""
+
+        def worth(k: int) -> tuple[bool, int, int]:
+            one = categories[k]
+            errors = one.get("errors") or 0
+            return k in self.paths and (errors > 0 or self.assessment is None), errors, one["positives"]
+
+        return max(range(len(categories)), key=worth)
+
+
+def titled(shown: dict[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    """What is shown with categories under readable names, their own before them."""
+
+    def name(label: Any) -> str:
+        title = titles.get(str(label))
+        return str(label) if title is None else f"{label} · {title}"
+
+    shown["model"]["classes"] = [name(label) for label in shown["model"]["classes"]]
+    for one in shown["categories"]:
+        one["name"] = name(one["name"])
+    confused = shown["confusion"]
+    if confused:
+        pairs = [{**one, "true": name(one["true"]), "chosen": name(one["chosen"])} for one in confused["pairs"]]
+        shown["confusion"] = {**confused, "pairs": pairs}
+    for one in (shown["comparison"] or {}).get("rows", ()):
+        one["name"] = name(one["name"])
+    for part in ("mistakes", "suspects"):
+        if part in shown:
+            shown[part] = [
+                {**one, "labels": list(map(name, one["labels"])), "predicted": list(map(name, one["predicted"]))}
+                for one in shown[part]
+            ]
+    return shown
 
 
 def live_tables(model: LinearModel) -> dict[str, Any]:
@@ -86,9 +122,18 @@ def read_documents(
     proba, chosen = model.class_proba(scores)[:, own], model.decide(scores)[:, own]
     truth = membership(labels, model.categories)
     reader = Reader(model, documents, ids, labels)
+    decided = model.decide(scores)
+
+    def record(i: int, k: int) -> dict[str, Any]:
+        put_in = [str(model.classes[c]) for c in np.flatnonzero(decided[i]).tolist()]
+        return reader.record(i, k, proba, truth, put_in)
+
+    suspects = look_mislabelled(proba, truth)[:MOST_SUSPECTS]
+    doubted = set(suspects)
+    mistakes = worst_mistakes(proba, truth, chosen)
     shown: dict[str, Any] = {
-        "mistakes": [reader.record(i, k, proba, truth) for i, k in worst_mistakes(proba, truth, chosen)],
-        "suspects": [reader.record(i, k, proba, truth) for i, k in look_mislabelled(proba, truth)[:MOST_SUSPECTS]],
+        "mistakes": [record(i, k) | {"suspect": (i, k) in doubted} for i, k in mistakes],
+        "suspects": [record(i, k) for i, k in suspects],
     }
     if model.weighting is not None:
         right = np.flatnonzero((truth == chosen).all(axis=1) & truth.any(axis=1))
@@ -120,7 +165,7 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
         }
         if seen is not None:
             row = evaluated[label]
-            one |= {name: row[name] for name in ("errors", "precision", "recall", "f1")}
+            one |= {name: row[name] for name in ("errors", "precision", "recall", "f1", "auc")}
             one |= {"test": row["tp"] + row["fn"], "assessment": asdict(seen.categories[k])}
             one |= {"calibration": _calibration(row["calibration"])}
         rows.append(one)

@@ -38,7 +38,8 @@ class Reader:
     ) -> None:
         self.model, self.documents, self.ids, self.labels = model, documents, ids, labels
 
-    def record(self, i: int, k: int, proba: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+    def record(self, i: int, k: int, proba: np.ndarray, truth: np.ndarray, put_in: Sequence[str]) -> dict[str, Any]:
+        """Document i with category k; `put_in` is what the model says of it."""
         shown: dict[str, Any] = {"text": None, "cut": False, "marks": []}
         if self.model.weighting is not None:
             explained = self.model.explain(self.documents[i], [self.model.categories[k]])
@@ -60,5 +61,6 @@ class Reader:
             "loss": float(f"{surprise(proba[i : i + 1, k], truth[i : i + 1, k])[0]:.4g}"),
             "id": str(self.ids[i]),
             "labels": [str(label) for label in self.labels[i]],
+            "predicted": list(put_in),
             **shown,
         }

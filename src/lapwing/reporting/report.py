@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ def report(
     rivals: Sequence[Any] = (),
     split: str | None = None,
     follow: Sequence[Hashable] | None = None,
+    titles: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """A report about a model: one HTML page that opens offline, with a box to try texts in.
@@ -65,6 +66,7 @@ def report(
     rivals   other models, compared with this one on the same documents
     follow   categories whose coefficient path is fitted anew on the training part, or on all documents where there are
              no parts; None: one of them where there is a training part; (): none
+    titles   readable names of categories that have codes, shown after these
     """
     name, linear = _named(model)
     others = [_named(rival) for rival in rivals]
@@ -77,6 +79,7 @@ def report(
     else:
         stored = stored_assessment(model, linear) if isinstance(model, str | os.PathLike) else None
         contents = Contents(name, linear, stored)
+    contents = replace(contents, titles=dict(titles or {}))
     html = page(contents.to_dict())
     if path is not None:
         write_beside(Path(path), html.encode())

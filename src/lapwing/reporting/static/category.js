@@ -24,13 +24,13 @@ function categorySection(data, table) {
 function categoryParts(data, table, one) {
   const words = table.words(one.row);
   const [plus, minus] = [words.filter(([, w]) => w > 0), words.filter(([, w]) => w < 0)];
-  const facts = [
-    ["training documents", whole(one.positives)], ["features kept", whole(one.kept)], ["prior variance", number(one.variance)],
-    ["relative gap", one.gap === null ? "–" : number(one.gap)],
+  const found = [
+    ["training documents", whole(one.positives)], ["features kept", whole(one.kept)], ["prior variance", number(one.variance), HINTS.variance],
+    ["relative gap", one.gap === null ? "–" : number(one.gap), HINTS.gap],
   ];
-  if (data.thresholds) facts.push(["threshold", one.threshold === null ? "never assigned" : number(one.threshold)]);
+  if (data.thresholds) found.push(["threshold", one.threshold === null ? "never assigned" : number(one.threshold)]);
   if (one.f1 !== undefined) {
-    facts.push(["precision", percent(one.precision)], ["recall", percent(one.recall)], ["F1", percent(one.f1)], ["errors", whole(one.errors)]);
+    found.push(["precision", percent(one.precision)], ["recall", percent(one.recall)], ["F1", percent(one.f1)], ["AUC", percent(one.auc)], ["errors", whole(one.errors)]);
   }
   const list = (side, found) => h("div", null,
     h("h4", null, side === "for" ? `For (${whole(found.length)})` : `Against (${whole(found.length)})`),
@@ -45,7 +45,7 @@ function categoryParts(data, table, one) {
   const mistakes = (data.mistakes ?? []).filter((mistake) => mistake.row === one.row);
   return [
     h("h3", { class: "big" }, name(one.name)),
-    h("dl", { class: "facts" }, facts.map(([label, value]) => h("div", null, h("dt", null, label), h("dd", null, value)))),
+    facts(found),
     h("h3", null, "Its words"),
     one.certainty ? h("p", { class: "note" }, one.certainty.halves
       ? `After each weight: in how many of ${one.certainty.halves} random halves of the training documents the word stays.`

@@ -1,5 +1,7 @@
 // Charts as inline SVG, drawn to the width there is and again when it changes.
 
+const PAPER = 600; // pixels that a chart has on a page
+
 // draw(width) gives an SVG element; it is first called when the figure comes near the window.
 function figure(title, note, draw, kind = null) {
   const place = h("div", { class: "plot" });
@@ -25,6 +27,11 @@ function figure(title, note, draw, kind = null) {
     seen = 0;
     if (place.firstChild) redraw();
   };
+  // On paper nobody scrolls to it: drawn as wide as a page is.
+  addEventListener("beforeprint", () => {
+    if (element.isConnected) place.replaceChildren(draw(Math.min(Math.floor(place.clientWidth) || PAPER, PAPER)));
+  });
+  addEventListener("afterprint", () => element.isConnected && element.redraw());
   return element;
 }
 
@@ -329,6 +336,17 @@ function parallelFigure(models, rows, open) {
       points.push(...line);
       frame.layer.append(polyline(line.map(({ x, y }) => [x, y]), { class: "thread" }));
     });
+    // Names for the categories that the last model changes most, where there is room.
+    const change = ({ errors }) => Math.abs(Math.log1p(errors.at(-1)) - Math.log1p(errors[0]));
+    const taken = [];
+    for (const row of [...rows].sort((a, b) => change(b) - change(a)).slice(0, 12)) {
+      const y = frame.y(row.errors.at(-1)) + 4;
+      if (!change(row) || taken.some((other) => Math.abs(other - y) < 13)) continue;
+      taken.push(y);
+      const text = s("text", { class: "axis", x: frame.x(models.length - 1) - 8, y, "text-anchor": "end" });
+      text.textContent = plain(row.name);
+      frame.svg.append(text);
+    }
     pointing(frame, points, ({ row }) => `${row.name}: ${row.errors.join(", ")}`, ({ row }) => open(row));
     return frame.svg;
   }, "spanning");

@@ -1,12 +1,21 @@
 // The parts of the page above and below the single category.
 
+// Words of the trade in plain ones, shown on hover and to screen readers.
+const HINTS = {
+  variance: "Prior variance: how large weights may become. Small keeps them near zero, large lets the documents decide",
+  gap: "How far the fit may be from the best one there is, as a share of what it minimises: proved, not estimated",
+};
+
+const facts = (found) => h("dl", { class: "facts" }, found.map(([label, value, hint]) =>
+  h("div", null, h("dt", null, hint ? h("abbr", { title: hint }, label) : label), h("dd", null, value))));
+
 function headOf(data) {
   return [
     h("p", { class: "kind" }, data.live?.remote ? "lapwing serve" : "lapwing report"),
     h("h1", null, name(data.title)),
     data.live?.remote?.models.length > 1 ? h("p", { class: "others" }, "Other models: ", data.live.remote.models
       .filter((other) => other !== data.title).flatMap((other, k) => [k ? ", " : "", h("a", { href: `?model=${encodeURIComponent(other)}` }, name(other))])) : null,
-    h("dl", { class: "facts" }, data.facts.map(([label, value]) => h("div", null, h("dt", null, label), h("dd", null, name(value))))),
+    facts(data.facts.map(([label, value]) => [label, name(value), label.endsWith("gap") ? HINTS.gap : label === "prior" ? HINTS.variance : null])),
   ];
 }
 
@@ -17,8 +26,8 @@ function categoriesSection(data, open) {
     { key: "name", label: "Category", words: true },
     { key: "positives", label: "Training", first: true, title: "Positive training documents", text: (row) => whole(row.positives) },
     { key: "kept", label: "Features", title: "Features with a weight", text: (row) => whole(row.kept) },
-    { key: "variance", label: "Variance", title: "Prior variance", text: (row) => number(row.variance) },
-    { key: "gap", label: "Gap", title: "Duality gap relative to the objective: the fit is no further from the optimum",
+    { key: "variance", label: "Variance", title: HINTS.variance, text: (row) => number(row.variance) },
+    { key: "gap", label: "Gap", title: HINTS.gap,
       text: (row) => [number(row.gap), row.converged ? null : h("span", { title: "did not converge" }, " !")] },
   ];
   if (data.thresholds) {
@@ -29,7 +38,8 @@ function categoriesSection(data, open) {
     columns.push(
       { key: "test", label: "Test", title: "Documents in the category among those evaluated", text: (row) => whole(row.test) },
       { key: "errors", label: "Errors", title: "False positives and false negatives", text: (row) => whole(row.errors) },
-      rate("precision", "Precision", "TP / (TP + FP), %"), rate("recall", "Recall", "TP / (TP + FN), %"), rate("f1", "F1", "2TP / (2TP + FP + FN), %"));
+      rate("precision", "Precision", "TP / (TP + FP), %"), rate("recall", "Recall", "TP / (TP + FN), %"), rate("f1", "F1", "2TP / (2TP + FP + FN), %"),
+      rate("auc", "AUC", "Share of pairs, a document in the category and one that is not, in which the first has the higher score, %"));
   }
   const found = section("categories", "Categories",
     evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. ",
@@ -62,14 +72,14 @@ function documentList(documents, data) {
   return h("ul", { class: "documents" }, documents.map((one) => {
     const category = data.categories.find(({ row }) => row === one.row);
     const said = one.missed ? "labelled" : "not labelled";
+    const names = (labels) => (labels.length ? labels.flatMap((label, k) => [k ? ", " : "", name(label)]) : "nothing");
     const details = h("details", null, h("summary", null,
       h("span", { class: one.missed ? "missed" : "false" }, one.missed ? "missed" : "wrong"), " ", h("strong", null, name(category.name)),
-      h("span", { class: "note" }, ` ${said}, probability ${probability(one.probability)} · `, name(one.id)),
+      h("span", { class: "note" }, ` ${said}, probability ${probability(one.probability)}; put in `, names(one.predicted), ", labelled ", names(one.labels), " · ", name(one.id)),
       one.text ? h("span", { class: "start" }, name(Array.from(one.text.trim()).slice(0, 200).join(""))) : null));
     details.addEventListener("toggle", () => {
       if (!details.open || details.children.length > 1) return;
       details.append(
-        h("p", { class: "note" }, "Labels: ", one.labels.length ? one.labels.flatMap((label, k) => [k ? ", " : "", name(label)]) : "none"),
         one.text === null ? h("p", { class: "note" }, "A vector, without text.") : marked(one.text, one.marks),
         one.cut ? h("p", { class: "note" }, "The text goes on.") : "");
     });
@@ -80,9 +90,10 @@ function documentList(documents, data) {
 function documentsSections(data) {
   const found = [];
   if (data.mistakes?.length) {
-    const worst = [...data.mistakes].sort((a, b) => b.loss - a.loss).slice(0, 20);
+    const worst = data.mistakes.filter((one) => !one.suspect).sort((a, b) => b.loss - a.loss).slice(0, 20);
     found.push(section("mistakes", "Worst mistakes",
-      h("p", { class: "note" }, "Decisions that were furthest from the label, over all categories. Open one to read it."), legend(), documentList(worst, data)));
+      h("p", { class: "note" }, "Decisions that were furthest from the label, over all categories"
+        + (data.suspects?.length ? ", but for those whose label itself looks wrong: they are in the list below" : "") + ". Open one to read it."), legend(), documentList(worst, data)));
   }
   if (data.suspects?.length) {
     found.push(section("suspects", "Labels to look at",

@@ -2,6 +2,7 @@
 
 const FIRST_ROWS = 25;
 const MORE_ROWS = 200;
+const PRINTED_ROWS = 4000;
 
 // columns: {key, label, title, text(row), words, missing}; open(row) is called for the name in the first column.
 function sortableTable(rows, columns, { caption, open, filter }) {
@@ -13,7 +14,7 @@ function sortableTable(rows, columns, { caption, open, filter }) {
   const more = h("button", { type: "button", class: "quiet", onclick: () => { many += MORE_ROWS; draw(); } }, "Show more");
   const heads = columns.map((column) => {
     const button = h("button", { type: "button", title: column.title, onclick: () => sort(column) }, column.label);
-    return h("th", { scope: "col", class: column.words ? "words" : null }, button);
+    return h("th", { scope: "col", class: column.words ? "words" : null, "data-label": column.label }, button);
   });
   const search = h("input", { type: "search", placeholder: "Filter by name", "aria-label": filter, oninput: debounced(() => update(), 80) });
 
@@ -56,6 +57,10 @@ function sortableTable(rows, columns, { caption, open, filter }) {
   }
 
   update();
+  // On paper nobody can ask for more rows.
+  const before = { rows: FIRST_ROWS };
+  addEventListener("beforeprint", () => { before.rows = many; many = Math.min(shownRows.length, PRINTED_ROWS); draw(); });
+  addEventListener("afterprint", () => { many = before.rows; draw(); });
   return h("div", { class: "sortable" },
     h("div", { class: "bar-above" }, search, status),
     h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption },
