@@ -124,6 +124,12 @@ def intercept_only(documents, prior, b):
     for i in range(y.size):
         positive += weight[i] * (y[i] > 0.0)
         negative += weight[i] * (y[i] < 0.0)
+    return intercept_between(positive, negative, link, prior, b)
+
+
+@part
+def intercept_between(positive, negative, link, prior, b):
+    """The same, from the weights of either label."""
     for _ in range(100):
         up, down = loss_theta(b, link)[1], loss_theta(-b, link)[1]
         g = negative * down - positive * up

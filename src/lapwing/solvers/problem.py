@@ -147,6 +147,30 @@ class Problem:
             weights = np.clip(weights, own.lower, own.upper)
         return np.append(weights[self.group], weights[-1] + self._shift(beta))
 
+    @cached_property
+    def _features(self) -> tuple[np.ndarray, np.ndarray]:
+        """Features by column, and where those of a column begin."""
+        return np.argsort(self.group, kind="stable").astype(np.int32), np.append(0, np.cumsum(self.alike[:-1]))
+
+    def spread_few(self, columns: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`spread` for few columns that are neither centred nor bounded: features, rising, and their weights."""
+        by_column, begin = self._features
+        alike = self.alike[columns]
+        first = np.repeat(begin[columns] - np.append(0, np.cumsum(alike)[:-1]), alike)
+        features = by_column[first + np.arange(len(first))]
+        shared = np.repeat(weights / alike, alike)
+        order = np.argsort(features)
+        return features[order], shared[order]
+
+    def scores_of_few(self, columns: np.ndarray, weights: np.ndarray, intercept: float) -> np.ndarray:
+        """x_i·β + intercept of every document, from few weights of columns."""
+        indptr, indices, data = self.matrix.columns
+        out = np.full(self.n_documents, intercept)
+        for j, weight in zip(columns.tolist(), weights.tolist(), strict=True):
+            part = slice(indptr[j], indptr[j + 1])
+            out[indices[part]] += data[part] * weight
+        return out
+
     def _shift(self, beta: np.ndarray) -> float:
         """What centring adds to every score. A product of BLAS would depend on the number of its threads."""
         return float(np.sum(self.offset[:-1] * beta[:-1]))

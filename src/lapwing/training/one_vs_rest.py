@@ -16,6 +16,7 @@ from lapwing.selection.squeezer import Budget, Squeezed
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
 from lapwing.solvers import clg, newton, probit_em
 from lapwing.solvers.problem import Problem
+from lapwing.solvers.rare import Start
 from lapwing.solvers.selected_ridge import prune, select, universal_penalty
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
@@ -24,6 +25,7 @@ from lapwing.stats.priors import Columns, Jeffreys, Prior, as_prior, norm_varian
 from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
+from lapwing.training.rare import RareCategories
 from lapwing.training.settings import ALPHAS
 from lapwing.training.targets import Targets
 from lapwing.training.task import Task, check_flat
@@ -151,6 +153,11 @@ class OneVsRest(OverMatrix):
     def prepare(self) -> None:
         if self.settings.select_features is None:
             self.features.whole  # noqa: B018
+            self.rare.prepare()
+
+    @cached_property
+    def rare(self) -> RareCategories:
+        return RareCategories(self)
 
     @cached_property
     def shares_columns(self) -> bool:
@@ -206,10 +213,10 @@ class OneVsRest(OverMatrix):
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
         if not self.together:
-            return [self._fit(row, variance) for row in units]
+            return [self.rare.fit(row, variance) or self._fit(row, variance) for row in units]
         Y = np.array([self.task.signs(row) for row in units])
         weights = np.array([self.task.document_weights(row) for row in units])
-        variances = [self._first_variance(row, self.norm_variance, variance) for row in units]
+        variances = [self.first_variance(row, self.norm_variance, variance) for row in units]
         problem, prior, settings = self.features.whole, self.features.prior, self.settings
         compiled = {v: self._compile(prior, problem, v) for v in set(variances)}
         results = newton.fit_many(
@@ -218,7 +225,7 @@ class OneVsRest(OverMatrix):
         )  # fmt: skip
         return [self._fit(row, variance, ready) for row, ready in zip(units, results, strict=True)]
 
-    def _first_variance(self, row: int, default: float, variance: float | None) -> float:
+    def first_variance(self, row: int, default: float, variance: float | None) -> float:
         if variance is not None:
             return variance
         return default if self.task.given is None else float(self.task.given[row])
@@ -226,7 +233,7 @@ class OneVsRest(OverMatrix):
     def _fit(self, row: int, variance: float | None, ready: FitResult | None = None) -> CategoryFit:
         """`ready` is the fit where that was made together with others."""
         one = self.category(row, self.task.document_weights(row))
-        first = self._first_variance(row, one.variance, variance)
+        first = self.first_variance(row, one.variance, variance)
         check_flat(self.task, row, one.columns, one.prior, one.y, one.weight, first)
         if not one.prior.convex:
             first = float("nan")  # there is none to choose
@@ -364,6 +371,7 @@ class _Path:
     def __init__(self, strategy: OneVsRest, units: Sequence[int], folds: Folds) -> None:
         self.strategy, self.units, self.folds = strategy, units, folds
         self.last: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}  # where it is not at its mode, and what
+        self.rare: dict[tuple[int, int], Start] = {}  # the same of fits that are lists
         self.selected: dict[tuple[int, int], Category] = {}  # where features are selected: with those of each fold
 
     def advance(self, variance: np.ndarray) -> np.ndarray:
@@ -384,6 +392,10 @@ class _Path:
 
     def _scores(self, row: int, k: int, variance: float) -> np.ndarray:
         strategy, settings = self.strategy, self.strategy.settings
+        few = strategy.rare.held_out(row, self.folds, k, variance, self.rare.get((row, k)))
+        if few is not None:
+            self.rare[row, k] = few.columns, few.weights, few.intercept
+            return strategy.features.whole.scores_of_few(few.columns, few.weights, few.intercept)
         one = self._category(row, k)
         if not one.prior.convex:
             return one.problem.scores(strategy.solve(one, variance).weights)

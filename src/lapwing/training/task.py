@@ -63,6 +63,16 @@ class Task:
         """Labels ±1 in the problem of one category, by row of the model."""
         return self.targets.signs(self.targets.fitted[row])
 
+    def positives(self, row: int) -> np.ndarray:
+        """The documents of one category."""
+        member, column = self.targets.member, self.targets.fitted[row]
+        return np.asarray(member.indices[member.indptr[column] : member.indptr[column + 1]])
+
+    def factors(self, row: int) -> tuple[float, float]:
+        """Of the weights of its documents, and of all others; where classes are exclusive these have none in common."""
+        up, down = np.broadcast_to(self._factor(self.targets.fitted[row], np.array([1.0, -1.0])), 2)
+        return float(up), float(down)
+
     def document_weights(self, row: int) -> np.ndarray:
         """Weights of the documents in that problem."""
         column = self.targets.fitted[row]

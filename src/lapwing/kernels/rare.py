@@ -1,0 +1,483 @@
+"""Newton's method for a rare category: at the cost of the documents that its words touch, not of all of them.
+
+    min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j| + l2_j β_j²/2 ],   l1_j > 0 for every word
+
+The problem and the plan are those of kernels/newton.py. But a document that is neither positive nor holds a word of the
+working set has the score β_d, whatever it is: all such documents together are one, with the sum of their weights. Only
+those that are *touched* have a margin of their own. They have places e = 0 … t-1, the p positives first.
+
+Prices of words are in kernels/rare_prices.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lapwing.kernels import quadratic
+from lapwing.kernels._jit import kernel, part
+from lapwing.kernels.loss import (
+    bend,
+    conjugate,
+    intercept_between,
+    loss_theta,
+    losses,
+    majorant,
+    penalty_at,
+    penalty_conjugate,
+    violation,
+)
+from lapwing.kernels.newton import ARMIJO, COLD, HALVINGS, LOOSE, RELAX, ROUGH, ROUNDING
+from lapwing.kernels.nouns import PriorArrays
+from lapwing.kernels.rare_prices import price
+from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, Lists, taken
+
+SHORT = 1000  # documents that a word may touch without waiting
+
+
+class RareResult(NamedTuple):
+    """`Result` of kernels/nouns.py; and the working set with its weights, the constant first, and the dual point.
+
+    documents, theta   those touched, and their residuals; all others have the residual `elsewhere`
+    """
+
+    objective: float
+    gap: float
+    kkt: float
+    kkt_bound: float
+    rounds: int
+    converged: bool
+    features: np.ndarray
+    weights: np.ndarray
+    documents: np.ndarray
+    theta: np.ndarray
+    elsewhere: float
+
+
+@part
+def _place(desk, i, t, weight, margin, theta, best):
+    """Touch document i."""
+    desk.place[i], desk.document[t] = t, i
+    desk.weight[t], desk.margin[t], desk.theta[t], desk.best[t] = weight, margin, theta, best
+
+
+@part
+def _touch(columns, ground, desk, down, j, t, margin, theta, best):
+    """Touch the documents of word j, which have the margin and the residuals of all others; returns how many are."""
+    indptr, indices, _ = columns
+    if desk.begin[j] >= 0:
+        return t
+    words = desk.ends[0]
+    at = desk.ends[words]
+    desk.begin[j], desk.seen[words] = at, j
+    for k in range(indptr[j], indptr[j + 1]):
+        i = indices[k]
+        if desk.place[i] < 0:
+            _place(desk, i, t, down * ground.weight[i], margin, theta, best)
+            t += 1
+        desk.places[at] = desk.place[i]
+        at += 1
+    desk.ends[0], desk.ends[words + 1] = words + 1, at
+    return t
+
+
+@part
+def _rest(ground, desk, down, t):
+    """The weight of all documents that are not touched."""
+    if t == ground.weight.size:
+        return 0.0
+    inside = 0.0
+    for e in range(t):
+        inside += ground.weight[desk.document[e]]
+    return down * max(ground.total - inside, 0.0)
+
+
+@part
+def _lists(columns, desk, m, t):
+    """`Lists` of the working set by places; every touched document has one, if an empty one."""
+    indptr, _, data = columns
+    pointer = np.empty(t + 2, np.int32)
+    for e in range(t + 2):
+        pointer[e] = 0
+    for a in range(1, m):
+        j = desk.features[a]
+        for k in range(desk.begin[j], desk.begin[j] + indptr[j + 1] - indptr[j]):
+            pointer[np.uint32(desk.places[k]) + 2] += 1
+    for e in range(t):
+        pointer[e + 2] += pointer[e + 1]
+    column, value = np.empty(pointer[t + 1], np.int32), np.empty(pointer[t + 1])
+    for a in range(1, m):
+        j = desk.features[a]
+        shift = desk.begin[j] - indptr[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            after = np.uint32(desk.places[k + shift]) + 1
+            at = np.uint32(pointer[after])
+            column[at], value[at] = a, data[k]
+            pointer[after] += 1
+    return Lists(desk.document[:t], pointer, column, value)
+
+
+@part
+def _local(prior, features, m, strength):
+    """The prior of the working set, its penalties so many times as large."""
+    l1, l2 = taken(prior.l1, features, m), taken(prior.l2, features, m)
+    for a in range(m):
+        l1[a], l2[a] = strength * l1[a], strength * l2[a]
+    mode, lower = taken(prior.mode, features, m), taken(prior.lower, features, m)
+    return PriorArrays(mode, l1, l2, lower, taken(prior.upper, features, m))
+
+
+@part
+def _gradient(entries, desk, p, theta, apart, G):
+    """G = gradient of the loss on the working set; `apart` is the weight of all other documents times their θ."""
+    _, pointer, column, value = entries
+    for a in range(G.size):
+        G[a] = 0.0
+    G[0] = apart
+    for e in range(pointer.size - 2):
+        pull = desk.weight[e] * theta[e] if e < p else -desk.weight[e] * theta[e]
+        G[0] -= pull
+        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+            G[np.uint32(column[k])] -= pull * value[k]
+
+
+@part
+def _curvatures(desk, t, cautious, link):
+    """c_e loss''(r_e); or, cautiously, that of a parabola which lies above the loss."""
+    for e in range(t):
+        bends = majorant(desk.margin[e], link) if cautious else bend(desk.margin[e], desk.theta[e], link)
+        desk.curvature[e] = desk.weight[e] * max(bends, 1e-12)
+
+
+@part
+def _model(entries, desk, p, rest, theta, bends, m, G, H):
+    """Gradient G and Hessian H of the loss on the working set; all other documents, θ and loss'' are given."""
+    _, pointer, column, value = entries
+    for a in range(m):
+        G[a] = 0.0
+        for b in range(a + 1):
+            H[a, b] = 0.0
+    G[0], H[0, 0] = rest * theta, rest * bends
+    for e in range(pointer.size - 2):
+        curvature, pull = desk.curvature[e], desk.weight[e] * desk.theta[e]
+        pull = pull if e < p else -pull
+        G[0] -= pull
+        H[0, 0] += curvature
+        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+            at, scaled = np.uint32(column[k]), curvature * value[k]
+            G[at] -= pull * value[k]
+            row = H[at]
+            row[0] += scaled
+            for q in range(np.uint32(pointer[e]), k + np.uint32(1)):
+                row[np.uint32(column[q])] += scaled * value[q]
+    for a in range(m):
+        for b in range(a):
+            H[b, a] = H[a, b]
+
+
+@part
+def _predict(entries, desk, p, move, link):
+    """shift_e = y_e Δr_e of the whole step, and the residual that the quadratic model predicts after it."""
+    _, pointer, column, value = entries
+    largest = 1.0 if link == 0 else np.inf
+    for e in range(pointer.size - 2):
+        shift = move[0]
+        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+            shift += value[k] * move[np.uint32(column[k])]
+        desk.shift[e] = shift if e < p else -shift
+    for e in range(pointer.size - 2):
+        bends = bend(desk.margin[e], desk.theta[e], link)
+        desk.predicted[e] = min(max(desk.theta[e] - bends * desk.shift[e], 0.0), largest)
+
+
+@part
+def _penalty(prior, b):
+    total = 0.0
+    for a in range(b.size):
+        total += penalty_at(prior, a, b[a])
+    return total
+
+
+@part
+def _search(desk, t, rest, margin, move, link, old, b, local, objective, promise):
+    """As in kernels/newton.py: (share of the step taken, loss, penalty), all other documents at `margin`."""
+    share = 1.0
+    along = np.empty(b.size)
+    for _ in range(HALVINGS):
+        for e in range(t):
+            desk.there[e] = desk.margin[e] + share * desk.shift[e]
+        loss = losses(desk.there[:t], desk.weight[:t], link, desk.theta[:t])
+        loss += rest * loss_theta(margin - share * move, link)[0]
+        for a in range(b.size):
+            along[a] = b[a] - (1.0 - share) * (b[a] - old[a])
+        penalty = _penalty(local, along)
+        if loss + penalty <= objective + ARMIJO * share * promise + ROUNDING * objective:
+            return share, loss, penalty
+        share *= 0.5
+    return 0.0, loss, penalty
+
+
+@part
+def _prune(desk, m, prior, strength):
+    """Let go of words without a weight that are far from having one; returns how many stay."""
+    kept = 1
+    for a in range(1, m):
+        j = desk.features[a]
+        if desk.beta[j] != 0.0 or abs(desk.gradient[j]) > STAYS * strength * prior.l1[j]:
+            desk.features[kept] = j
+            kept += 1
+        else:
+            desk.inside[j] = 0
+    return kept
+
+
+@part
+def _above(indptr, desk, violators, cut, short):
+    """How many violate by more than the cut, in no more than `short` documents."""
+    above = 0
+    for k in range(violators):
+        j = desk.violators[k]
+        above += desk.excess[k] > cut and indptr[j + 1] - indptr[j] <= short
+    return above
+
+
+@part
+def _grow(columns, desk, m, violators, t, most):
+    """Add the words that violate most, about `most` of them; returns how many are in.
+
+    One in more documents than are touched yet would double the work: it waits while others are left to add.
+    """
+    indptr = columns.indptr
+    short = max(t, SHORT)
+    top = longer = 0.0
+    for k in range(violators):
+        j = desk.violators[k]
+        if indptr[j + 1] - indptr[j] > short:
+            longer = max(longer, desk.excess[k])
+        else:
+            top = max(top, desk.excess[k])
+    if top <= VIOLATES:
+        top, short = longer, np.int64(1) << 62
+    cut = VIOLATES
+    above = _above(indptr, desk, violators, cut, short)
+    while above > most:  # raise the cut until few enough are above it
+        higher = max(2.0 * cut, top / FINEST)
+        above = _above(indptr, desk, violators, higher, short)
+        if above == 0:
+            break
+        cut = higher
+    for k in range(violators):
+        j = desk.violators[k]
+        if desk.excess[k] > cut and indptr[j + 1] - indptr[j] <= short:
+            desk.features[m], desk.inside[j] = j, 1
+            m += 1
+    return m
+
+
+@part
+def _dual(desk, prior, link, m, violators, theta, elsewhere, t, rest):
+    """(the dual objective at θ, scaled until it is feasible, and the scale)"""
+    scale = 1.0
+    for k in range(m + violators):
+        j = desk.features[k] if k < m else desk.violators[k - m]
+        z = abs(desk.gradient[j])
+        if prior.l2[j] == 0.0 and z * scale > prior.l1[j]:
+            scale = prior.l1[j] / z
+    dual = -rest * conjugate(scale * elsewhere, link)
+    for e in range(t):
+        if desk.weight[e] > 0.0:
+            dual -= desk.weight[e] * conjugate(scale * theta[e], link)
+    for k in range(m + violators):
+        j = desk.features[k] if k < m else desk.violators[k - m]
+        dual -= penalty_conjugate(prior, j, -scale * desk.gradient[j])
+    return dual, scale
+
+
+@part
+def _violations(desk, prior, m, violators):
+    """(kkt, kkt_bound) of stats/objective.py: words that are ruled out violate nothing."""
+    kkt = kkt_bound = 0.0
+    for k in range(m + violators):
+        j = desk.features[k] if k < m else desk.violators[k - m]
+        v = violation(prior, j, desk.beta[j], desk.gradient[j])
+        kkt = max(kkt, v)
+        kkt_bound += v * max(abs(desk.beta[j] - prior.mode[j]), 1.0)
+    return kkt, kkt_bound
+
+
+@part
+def _keep(desk, m, G):
+    for a in range(m):
+        desk.gradient[desk.features[a]] = G[a]
+
+
+@part
+def _begin(X, ground, desk, prior, category, words, values):
+    """Touch the positives and the documents of the words to start from; returns (m, t, the margin elsewhere)."""
+    positives, up, down, link = category
+    d = desk.beta.size - 1
+    positive = 0.0
+    for e in range(positives.size):
+        weight = up * ground.weight[positives[e]]
+        positive += weight
+        _place(desk, positives[e], e, weight, 0.0, 0.0, 0.0)
+    desk.features[0], desk.inside[d] = d, 1
+    desk.beta[d] = values[0]
+    if words.size == 0:
+        negative = _rest(ground, desk, down, positives.size)
+        desk.beta[d] = intercept_between(positive, negative, link, prior, values[0])
+    m, t = np.int64(1), np.int64(positives.size)
+    for k in range(words.size):
+        j = words[k]
+        desk.features[m], desk.inside[j], desk.beta[j] = j, 1, values[k + 1]
+        t = _touch(X.columns, ground, desk, down, j, t, 0.0, 0.0, 0.0)
+        m += 1
+    return m, t, -desk.beta[d]
+
+
+@part
+def _end(desk, m, t):
+    """Leave the desk as it was."""
+    for e in range(t):
+        desk.place[desk.document[e]] = -1
+    for a in range(m):
+        desk.inside[desk.features[a]] = 0
+        desk.beta[desk.features[a]] = 0.0
+    for k in range(desk.ends[0]):
+        desk.begin[desk.seen[k]] = -1
+    desk.ends[0] = 0
+
+
+@part
+def _room(H, m):
+    if m <= H.shape[0]:
+        return H
+    return np.empty((m + m // 2 + 32, m + m // 2 + 32))
+
+
+@kernel
+def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
+    """Minimise the objective of the heading.
+
+    words, values   to start from, the value of the constant first
+    most            words in a working set, beyond which the fit is given up
+    """
+    positives, _, down, link = category
+    p = positives.size
+    m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
+    rest = _rest(ground, desk, down, t)
+    entries = _lists(X.columns, desk, m, t)
+    _predict(entries, desk, p, taken(desk.beta, desk.features, m), link)
+    for e in range(t):
+        desk.margin[e] = desk.shift[e]
+    loss0, theta0 = loss_theta(margin0, link)
+    loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss0
+    G = np.empty(m)
+    _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+    _keep(desk, m, G)
+    violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, False)
+    strength = 1.0
+    for k in range(violators):
+        strength = max(strength, COLD * (1.0 + desk.excess[k]))
+    if strength > 1.0:
+        violators = price(X, ground, desk, prior, strength, category, desk.theta, theta0, t, False)
+
+    objective, best_dual, best0 = loss, -np.inf, theta0
+    gap = kkt = kkt_bound = np.inf
+    fell, share, precision = 0.0, 1.0, ROUGH
+    H, A = np.empty((0, 0)), np.empty((0, 0))
+    rounds, converged, cautious, changed = 0, False, False, False
+    while rounds < max_rounds:
+        # Grow the working set.
+        kept = _prune(desk, m, prior, strength) if violators > 0 else m
+        grown = _grow(X.columns, desk, kept, violators, t, max(20, kept) if share >= 0.5 else max(5, kept // 16))
+        before = t
+        for a in range(kept, grown):
+            t = _touch(X.columns, ground, desk, down, desk.features[a], t, margin0, theta0, best0)
+        changed = changed or kept < m or grown > kept
+        m = grown
+        if m > most:
+            break
+        if changed:
+            rest = _rest(ground, desk, down, t) if t > before else rest
+            entries, changed = _lists(X.columns, desk, m, t), False
+        H, A, G = _room(H, m), _room(A, m), np.empty(m)
+        local = _local(prior, desk.features, m, strength)
+        objective = loss + _penalty(local, taken(desk.beta, desk.features, m))
+
+        # Newton rounds on it, until what they still promise is small.
+        stalled, precise, fell, predicted0 = False, False, 0.0, theta0
+        while rounds < max_rounds:
+            rounds += 1
+            bends = majorant(margin0, link) if cautious else bend(margin0, theta0, link)
+            _curvatures(desk, t, cautious, link)
+            _model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
+            old = taken(desk.beta, desk.features, m)
+            b, slope = old.copy(), G.copy()
+            quadratic.solve(H, slope, b, local, precision, A)
+            move, promise = np.empty(m), 0.0
+            for a in range(m):
+                move[a] = b[a] - old[a]
+                promise += G[a] * move[a] + penalty_at(local, a, b[a]) - penalty_at(local, a, old[a])
+            _predict(entries, desk, p, move, link)
+            predicted0 = max(theta0 + bend(margin0, theta0, link) * move[0], 0.0)
+            if link == 0:
+                predicted0 = min(predicted0, 1.0)
+            share, new_loss, new_penalty = _search(
+                desk, t, rest, margin0, move[0], link, old, b, local, objective, promise
+            )
+            if share == 0.0:
+                losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t])
+                stalled, cautious = cautious, True
+                if stalled:
+                    break
+                continue
+            for a in range(m):
+                desk.beta[desk.features[a]] = b[a] if share == 1.0 else old[a] + share * move[a]
+            for e in range(t):
+                desk.margin[e] = desk.there[e]
+            margin0 -= share * move[0]
+            theta0 = loss_theta(margin0, link)[1]
+            loss, fell, objective = new_loss, objective - (new_loss + new_penalty), new_loss + new_penalty
+            cautious, precise = share < 0.25, precision <= tol
+            fall = fell / max(objective, 1e-300)
+            if strength == 1.0:
+                precision = ROUGH if (share < 1.0 and fall > tol) or fall > 0.05 else 0.1 * tol
+            if (share == 1.0 or fall <= tol) and fall <= (LOOSE if strength > 1.0 else np.sqrt(tol)):
+                break
+
+        # Price every word at the dual point.
+        source, elsewhere = (desk.theta, theta0) if stalled else (desk.predicted, predicted0)
+        _gradient(entries, desk, p, source, rest * elsewhere, G)
+        _keep(desk, m, G)
+        relaxed = strength > 1.0 and fell <= LOOSE * objective
+        if relaxed:
+            strength = max(1.0, RELAX * strength)
+        exactly = not relaxed and strength == 1.0 and (precise or stalled)
+        violators = price(X, ground, desk, prior, strength, category, source, elsewhere, t, exactly)
+        if not exactly:
+            continue
+
+        # Certify.
+        dual, scale = _dual(desk, prior, link, m, violators, source, elsewhere, t, rest)
+        if dual > best_dual:
+            best_dual, best0 = dual, scale * elsewhere
+            for e in range(t):
+                desk.best[e] = scale * source[e]
+        gap = max(objective - best_dual, 0.0)
+        converged = gap <= tol * objective
+        if converged or (stalled and violators == 0):
+            break
+
+    # What the coefficients show by themselves.
+    _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+    _keep(desk, m, G)
+    violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, True)
+    kkt, kkt_bound = _violations(desk, prior, m, violators)
+    weights = taken(desk.beta, desk.features, m)
+    objective = loss + _penalty(_local(prior, desk.features, m, 1.0), weights)
+    found = desk.features[:m].copy()
+    documents, theta = desk.document[:t].copy(), desk.best[:t].copy()
+    _end(desk, m, t)
+    return RareResult(objective, gap, kkt, kkt_bound, rounds, converged, found, weights, documents, theta, best0)

@@ -1,0 +1,153 @@
+"""Sparse priors, rare categories: a list of positives in, a certified fit with few numbers out (kernels/rare.py)."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lapwing.kernels.nouns import PriorArrays, Sparse
+from lapwing.solvers.problem import Problem
+from lapwing.stats.links import as_link
+
+if TYPE_CHECKING:
+    from lapwing.kernels.rare_prices import Desk, Ground
+
+FREQUENT = 200  # a word is, if one document of so many has it
+MOST = 1250  # words in a working set; beyond, kernels/newton.py has a way without a dense matrix
+
+Start = tuple[np.ndarray, np.ndarray, float]  # columns, their weights, intercept
+
+
+class RareFit(NamedTuple):
+    """As `RareResult` of kernels/rare.py, for columns of the problem with a weight, rising; the intercept apart."""
+
+    columns: np.ndarray
+    weights: np.ndarray
+    intercept: float
+    objective: float
+    gap: float
+    kkt: float
+    kkt_bound: float
+    rounds: int
+    converged: bool
+    documents: np.ndarray
+    theta: np.ndarray
+    elsewhere: float
+
+    def dual(self, n: int) -> np.ndarray:
+        """(n,) θ of every document."""
+        dual = np.full(n, self.elsewhere)
+        dual[self.documents] = self.theta
+        return dual
+
+
+def takes(problem: Problem, arrays: PriorArrays) -> bool:
+    """Whether the kernel can fit these: every word penalised towards 0 and unbounded, the intercept not free."""
+    if problem.centred or arrays.flat[-1]:
+        return False
+    unbounded = np.isneginf(arrays.lower).all() and np.isposinf(arrays.upper).all()
+    return bool(unbounded and not arrays.mode[:-1].any() and (arrays.l1[:-1] > 0.0).all())
+
+
+class _Layout:
+    """What is the same whatever the documents weigh: which words are frequent, and room for every thread."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        frequent = np.diff(problem.matrix.columns.indptr[:-1]) >= max(problem.n_documents // FREQUENT, 1)
+        self.number = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
+        indptr, indices, data = problem.matrix.rows
+        kept = frequent[indices]
+        pointer = np.append(0, np.cumsum(kept))[indptr].astype(np.int32)
+        self.frequent = Sparse(pointer, self.number[indices[kept]], data[kept])
+        self._threads = threading.local()
+
+    def desk(self) -> Desk:
+        """Of this thread."""
+        from lapwing.kernels.rare_prices import Desk
+
+        if not hasattr(self._threads, "desk"):
+            n, d, of_int = self.problem.n_documents, len(self.number), np.int32
+            documents = ("weight", "margin", "there", "shift", "theta", "predicted", "curvature", "best")
+            self._threads.desk = Desk(
+                place=np.full(n, -1, of_int),
+                document=np.zeros(n, of_int),
+                **{name: np.zeros(n) for name in documents},
+                **{name: np.zeros(d + 1) for name in ("beta", "gradient")},
+                **{name: np.zeros(d + 1, of_int) for name in ("inside", "features")},
+                **{name: np.zeros(d) for name in ("hot", "excess")},
+                **{name: np.zeros(d, of_int) for name in ("seen", "listed", "violators")},
+                mild=np.zeros(self.number.max(initial=-1) + 1),
+                begin=np.full(d, -1, of_int),
+                places=np.zeros(len(self.problem.matrix.columns.data), of_int),
+                ends=np.zeros(d + 2, of_int),
+            )
+        return self._threads.desk
+
+
+class RareSolver:
+    """One matrix and one set of weights of its documents, for any number of categories and threads."""
+
+    def __init__(self, problem: Problem, weight: np.ndarray, layout: _Layout | None = None) -> None:
+        self.problem, self.weight = problem, weight
+        self.layout = layout or _Layout(problem)
+        data = problem.matrix.columns.data
+        self.sums, self.bulk, squares = (self._by_column(values) for values in (data, np.abs(data), data * data))
+        self.norm = np.sqrt(squares)
+        self._last: tuple[PriorArrays, Ground] | None = None
+
+    def reweighted(self, weight: np.ndarray) -> RareSolver:
+        """The same documents with other weights."""
+        return RareSolver(self.problem, weight, self.layout)
+
+    def _by_column(self, values: np.ndarray) -> np.ndarray:
+        indptr, indices, _ = self.problem.matrix.columns
+        d = len(indptr) - 2
+        column = np.repeat(np.arange(d), np.diff(indptr[:-1]))
+        return np.bincount(column, weights=values * self.weight[indices], minlength=d)
+
+    def _ground(self, arrays: PriorArrays) -> Ground:
+        from lapwing.kernels.rare_prices import Ground
+
+        last = self._last  # read once: other threads set it
+        if last is None or last[0] is not arrays:
+            order = np.argsort(-self.bulk / arrays.l1[:-1], kind="stable").astype(np.int32)
+            layout, total = self.layout, float(np.sum(self.weight))
+            ground = Ground(self.weight, total, self.sums, self.bulk, self.norm, order, layout.frequent, layout.number)
+            last = self._last = arrays, ground
+        return last[1]
+
+    def fit(
+        self,
+        positives: np.ndarray,
+        arrays: PriorArrays,
+        *,
+        factors: tuple[float, float] = (1.0, 1.0),
+        start: Start | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+        link: str = "logit",
+    ) -> RareFit:
+        """One category, under a prior of the columns; `factors` are those of the weights of its documents and others.
+
+        It may not converge where the working set would be too wide: then kernels/newton.py is the one to ask.
+        """
+        from lapwing.kernels import rare, rare_prices
+
+        category = rare_prices.Category(np.asarray(positives, np.int32), factors[0], factors[1], as_link(link).code)
+        words, values = np.empty(0, np.int32), arrays.mode[-1:]
+        if start is not None:
+            words, values = start[0].astype(np.int32), np.append(start[2], start[1])
+        result = rare.RareResult(
+            *rare.fit(
+                self.problem.matrix, self._ground(arrays), self.layout.desk(), arrays, category, words, values, tol,
+                max_iter, MOST,
+            )
+        )  # fmt: skip
+        order = np.argsort(result.features[1:], kind="stable") + 1
+        order = order[result.weights[order] != 0.0]
+        return RareFit(
+            result.features[order], result.weights[order], float(result.weights[0]), *result[:6], *result[8:]
+        )

@@ -1,0 +1,95 @@
+"""Rare categories of one-vs-rest, at the cost of the documents that their words touch (solvers/rare.py).
+
+Nothing here is of the size of the data: a fit is a list of words with weights from beginning to end.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lapwing.selection.folds import Folds
+from lapwing.solvers.rare import RareFit, RareSolver, Start, takes
+from lapwing.training.fit import CategoryFit
+
+if TYPE_CHECKING:
+    from lapwing.training.one_vs_rest import OneVsRest
+
+LEAST = 20_000  # documents from which it is worth to go by those that are touched: another kernel is to be compiled,
+SHARE = 0.05  # and for categories of at most this share of them
+
+
+class RareCategories:
+    """The fits of a strategy that can be made this way; None where one cannot."""
+
+    def __init__(self, strategy: OneVsRest) -> None:
+        self.strategy, self.task, self.settings = strategy, strategy.task, strategy.settings
+        self._of_folds: tuple[Folds, dict[int, RareSolver]] | None = None
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether the data and the settings permit it."""
+        strategy, settings = self.strategy, self.settings
+        plain = strategy.shares_columns and not strategy.pruning and settings.solver == "auto"
+        if not plain or self.task.weights.size < LEAST or not strategy.features.prior.convex or strategy.smooth:
+            return False
+        if settings.class_weight is not None and self.task.targets.exclusive:
+            return False
+        problem = strategy.features.whole
+        return takes(problem, strategy.merged(strategy.features.prior, problem, 1.0))
+
+    def may_fit(self, row: int) -> bool:
+        return self.possible and len(self.task.positives(row)) <= SHARE * self.task.weights.size
+
+    @cached_property
+    def solver(self) -> RareSolver:
+        return RareSolver(self.strategy.features.whole, self.task.weights)
+
+    def prepare(self) -> None:
+        if self.possible:
+            self.solver  # noqa: B018
+
+    def _solve(self, solver: RareSolver, row: int, variance: float, tol: float, start: Start | None) -> RareFit:
+        strategy, settings = self.strategy, self.settings
+        arrays = strategy.merged(strategy.features.prior, strategy.features.whole, variance)
+        return solver.fit(
+            self.task.positives(row), arrays, factors=self.task.factors(row), start=start, tol=tol,
+            max_iter=settings.max_iter, link=settings.link,
+        )  # fmt: skip
+
+    def fit(self, row: int, variance: float | None) -> CategoryFit | None:
+        """To all documents; None too where the fit itself or its threshold takes more than this."""
+        settings = self.settings
+        chooses = variance is None and settings.variance in ("cv", "auto")
+        if chooses or not self.may_fit(row) or (settings.fixed_threshold is None and settings.threshold_data != "cv"):
+            return None
+        v = self.strategy.first_variance(row, self.strategy.norm_variance, variance)
+        one = self._solve(self.solver, row, v, settings.tol, None)
+        if not one.converged:
+            return None
+        features, weights = self.strategy.features.whole.spread_few(one.columns, one.weights)
+        known = bool(self.task.weights[self.task.positives(row)].any())
+        fixed = np.nan if settings.fixed_threshold is None else settings.fixed_threshold
+        return CategoryFit(
+            features=features,
+            weights=weights,
+            intercept=one.intercept,
+            threshold=fixed if known else np.inf,
+            variance=v,
+            dual=one.dual(self.task.weights.size) if self.task.keep_duals else None,
+            **{name: getattr(one, name) for name in ("objective", "gap", "kkt", "kkt_bound", "rounds", "converged")},
+        )
+
+    def held_out(self, row: int, folds: Folds, k: int, variance: float, start: Start | None) -> RareFit | None:
+        """To all documents but those of fold k."""
+        if not self.may_fit(row):
+            return None
+        known = self._of_folds  # read once: other threads set it
+        if known is None or known[0] is not folds:
+            known = self._of_folds = folds, {}
+        if k not in known[1]:
+            known[1][k] = self.solver.reweighted(folds.training(k, self.task.weights))
+        one = self._solve(known[1][k], row, variance, self.strategy.held_out_tol, start)
+        return one if one.converged else None
