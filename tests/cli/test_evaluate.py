@@ -135,3 +135,16 @@ def test_documents_that_were_trained_on_are_announced(run: Command, model: Path,
     assert "these documents were trained on" in again.err
     assert run("evaluate", model, news, "--split", "train", "--json").json["trained_on"] == 1.0
     assert "trained on" not in run("evaluate", model, news).err
+
+
+def test_broader_labels_are_judged_too(run: Command, tmp_path: Path) -> None:
+    rows = [{"text": one.text, "label": f"{'soil' if one.label != 'money' else 'bank'}/{one.label}", "split": one.split}
+            for one in build.documents()]  # fmt: skip
+    data, model = tmp_path / "d.jsonl", tmp_path / "m.lapwing"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("train", data, "-o", model, "--variance", "1", "--no-calibrate")
+    levels = run("evaluate", model, data, "--roll-up", "/", "--json").json["levels"]
+    assert [one["labels"] for one in levels] == [2, 3]
+    assert run("evaluate", model, data, "--roll-up", "/").lines[-1].startswith("level 2: 3 labels, macro F1 ")
+    assert run("report", model, data, "-o", tmp_path / "r.html", "--roll-up", "/", "--no-path").code == 0
+    assert '"levels":[{"level":1,"labels":2' in (tmp_path / "r.html").read_text()

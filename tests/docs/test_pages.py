@@ -46,3 +46,10 @@ def test_what_is_shown_is_compared() -> None:
     assert alike("asyncio  250  9  1.0e-04", "asyncio   25  19  5.3e-05", loose=True)
     assert not alike("asyncio  250", "asyncio   25")
     assert not alike("asyncio  250", "logging  250", loose=True)
+
+
+@pytest.mark.parametrize(
+    "word", ["bigram", "imbalanced", "multilabel", "multi-label", "confidence", "parquet", "docker"]
+)
+def test_words_that_people_search_for_stand_in_a_page(word: str) -> None:
+    assert any(word in path.read_text(encoding="utf-8").lower() for path in DOCS.glob("*.md"))

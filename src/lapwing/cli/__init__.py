@@ -21,11 +21,13 @@ COMMANDS = {
     "compare": ("compare", "Show how two models differ, in their words and on documents."),
     "drift": ("drift", "Show what moved between training and new documents, labelled or not."),
     "suspects": ("suspects", "Print documents that look mislabelled."),
+    "curve": ("curve", "Show what more labelled documents would bring."),
     "export": ("export", "Write a model as JavaScript, as plain Python, or as ONNX."),
     "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
     "bbr": ("bbr", "Train and classify with the flags and files of BBR."),
     "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),
     "serve": ("serve", "Serve models over HTTP: a page to try them in, and a REST interface."),
+    "completion": ("completion", "Print what makes a shell complete commands and options."),
     "reproduce": ("reproduce", "Run the experiments of a paper again, its figures beside ours."),
 }
 

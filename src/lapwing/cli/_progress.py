@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,15 +46,22 @@ class Progress:
         self.done += done
         if self.bars is not None:
             self.bars.update(self.task, advance=done)
-        elif not self.quiet and time.perf_counter() - self.said > SILENCE:
-            self._say_how_long()
+        else:
+            self.say_if_silent()
 
-    def _say_how_long(self) -> None:
-        self.said = time.perf_counter()
-        spent = self.said - self.began
-        left = spent / self.done * (self.total - self.done) if self.done else math.inf
-        rest = f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left"
-        echo(f"{self.stage}: {self.done} of {self.total}" + (f", {rest}" if self.done else ""), err=True)
+    def say_if_silent(self) -> None:
+        """A line where nothing was said for a while: also in the middle of one long fit."""
+        now = time.perf_counter()
+        if self.quiet or self.bars is not None or self.stage is None or now - self.said < SILENCE:
+            return
+        self.said, spent = now, now - self.began
+        count = f"{self.done} of {self.total}, " if self.total else ""
+        if 0 < self.done < self.total:
+            left = spent / self.done * (self.total - self.done)
+            rest = f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left"
+        else:
+            rest = f"{spent:.0f} s so far"
+        echo(f"{self.stage}: {count}{rest}", err=True)
 
     def end(self, total: int | None = None) -> None:
         """The current stage, if any, is done."""
@@ -69,18 +76,39 @@ class Progress:
 
 
 @contextmanager
+def _heartbeat(progress: Progress) -> Iterator[None]:
+    """Look every few seconds whether a word is due."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(SILENCE / 10):
+            progress.say_if_silent()
+
+    thread = threading.Thread(target=beat, name="lapwing-progress", daemon=True)
+    if not progress.quiet:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if thread.ident is not None:
+            thread.join()
+
+
+@contextmanager
 def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     progress = Progress(quiet)
     if quiet or not sys.stderr.isatty():
-        yield progress
+        with _heartbeat(progress):
+            yield progress
         progress.end()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     remaining = TimeRemainingColumn(compact=True, elapsed_when_finished=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), remaining)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), remaining)
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         progress.bars = bars
         yield progress

@@ -17,7 +17,7 @@ from lapwing.cli._common import (
     reading_options,
     split_part,
 )
-from lapwing.cli._output import fitting, json_option, percent, print_json, show, table
+from lapwing.cli._output import echo, fitting, json_option, percent, print_json, show, table
 from lapwing.cli._progress import progress_bar
 from lapwing.errors import some
 
@@ -45,11 +45,13 @@ if TYPE_CHECKING:
 )
 @click.option("--cv", "folds", type=click.IntRange(min=2),
               help="Train anew, as MODEL was, on all but each of so many portions of DATA.")  # fmt: skip
+@click.option("--roll-up", metavar="SEPARATOR",
+              help="Judge broader labels, too: what stands before this in names, as / in science/physics.")  # fmt: skip
 @reading_options
 @json_option
 def command(
     model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, folds: int | None,
-    store: bool, as_json: bool,
+    store: bool, roll_up: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare the decisions of MODEL with the labels of DATA, category by category.
 
@@ -79,10 +81,21 @@ def command(
             store_assessment(model, kept)
         else:
             result = evaluate(loaded, blocks, undefined=float(undefined_f1))
+    levels = None
+    if roll_up is not None:
+        from lapwing.evaluate.documents import in_columns
+        from lapwing.evaluate.rolled import roll_up as judged
+
+        levels = judged(corpus.labels, loaded.predict(in_columns(corpus, loaded)), roll_up)
     if as_json:
-        print_json(result.to_dict())
+        print_json(result.to_dict() | ({} if levels is None else {"levels": levels}))
     else:
         print_evaluation(result)
+        for one in levels or ():
+            echo(
+                f"level {one['level']}: {one['labels']} labels, macro F1 {percent(one['macro_f1'])}, "
+                f"micro F1 {percent(one['micro_f1'])}"
+            )
 
 
 def _cross_validated(

@@ -35,6 +35,8 @@ from lapwing.errors import InputError
 )
 @click.option("--titles", type=ExistingPath("a file of titles", folder=False),
               help="Readable names for coded categories: lines of a category, a tab, and its title.")  # fmt: skip
+@click.option("--roll-up", metavar="SEPARATOR",
+              help="Judge broader labels, too: what stands before this in names, as / in science/physics.")  # fmt: skip
 @click.option("--no-path", is_flag=True, help="Fit no coefficient path.")
 @reading_options
 @json_option
@@ -45,6 +47,7 @@ def command(
     split: str | None,
     paths: tuple[str, ...],
     titles: str | None,
+    roll_up: str | None,
     no_path: bool,
     as_json: bool,
 ) -> None:
@@ -73,7 +76,7 @@ def command(
             announce_compiling()
         page = report(
             files[0], corpus, output, rivals=files[1:], split=split, follow=() if no_path else paths or None,
-            titles=named, progress=progress,
+            titles=named, roll_up=roll_up, progress=progress,
         )  # fmt: skip
     size = Path(output).stat().st_size
     if as_json:

@@ -19,6 +19,7 @@ from lapwing.cli._common import (
     reading_options,
     split_part,
 )
+from lapwing.cli._help import Grouped
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.corpus.overview import Overview, overview
@@ -102,7 +103,22 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
         raise SettingsError(f"--stop-words must be smart, none or a file of words; {value}: {error}") from error
 
 
-@click.command("train")
+# Headings of --help, and the options below each; the rest stands under the last.
+GROUPS = {
+    "Most used": ("output", "dry_run", "text_column", "label_column", "label_separator", "holdout"),
+    "Data": ("format_", "encoding", "split", "validation", "time_column", "group_column", "folder_level", "label_from",
+             "no_header", "qrels", "reuters_split", "smart_require", "max_document", "max_expansion", "skip_bad"),
+    "Text": ("tokens", "stemmer", "stop_words", "word_ngrams", "char_ngrams", "min_df", "digits", "strip_html", "tf",
+             "idf", "cosine", "ngrams", "max_length", "min_support", "steps"),
+    "Model": ("prior", "ratio", "prior_words", "link", "multi_class", "reference_class", "method", "alpha", "hessian",
+              "class_weight", "intercept_variance", "standardize", "preset", "like"),
+    "Choosing": ("variance", "folds", "calibrate", "threshold", "threshold_data", "max_features", "select_features",
+                 "feature_score", "cv_variances", "cv_folds", "cv_runs", "one_se"),
+    "Solver and output": (),
+}  # fmt: skip
+
+
+@click.command("train", cls=Grouped, groups=GROUPS)
 @data_argument
 @click.option("-o", "--output", help="The model file to write; not needed with --dry-run.")
 @click.option("--dry-run", is_flag=True, help="Say what was understood of DATA, and stop.")

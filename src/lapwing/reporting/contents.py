@@ -48,6 +48,7 @@ class Contents:
     certainty: dict[int, dict[str, Any]] = field(default_factory=dict)
     rivals: Sequence[Rival] = ()
     live: dict[str, Any] | None = None  # who answers in the box; the page itself unless given
+    levels: Sequence[dict[str, Any]] = ()  # how broader labels fare (evaluate/rolled.py)
     titles: Mapping[str, str] = field(default_factory=dict)  # readable names of categories that have codes
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,6 +68,7 @@ class Contents:
             "calibration": None if seen is None else _calibration(seen.evaluation["calibration"]),
             "selective": None if seen is None else seen.evaluation["selective"],
             "confusion": None if seen is None else seen.evaluation["confusion"],
+            "levels": list(self.levels),
             "comparison": _comparison(self) if self.rivals and seen is not None else None,
             **self.documents,
         }

@@ -12,6 +12,7 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError, some
 from lapwing.evaluate import assess, stored_assessment
 from lapwing.evaluate.documents import check_kind, check_labels, in_columns
+from lapwing.evaluate.rolled import roll_up as rolled_up
 from lapwing.formats import load
 from lapwing.formats.files import output_target, write_beside
 from lapwing.model import LinearModel
@@ -53,6 +54,7 @@ def report(
     split: str | None = None,
     follow: Sequence[Hashable] | None = None,
     titles: Mapping[str, str] | None = None,
+    roll_up: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """A report about a model: one HTML page that opens offline, with a box to try texts in.
@@ -67,6 +69,7 @@ def report(
     follow   categories whose coefficient path is fitted anew on the training part, or on all documents where there are
              no parts; None: one of them where there is a training part; (): none
     titles   readable names of categories that have codes, shown after these
+    roll_up  what separates broader labels from narrower ones in their names, such as "/": they are judged, too
     """
     name, linear = _named(model)
     others = [_named(rival) for rival in rivals]
@@ -80,10 +83,17 @@ def report(
         stored = stored_assessment(model, linear) if isinstance(model, str | os.PathLike) else None
         contents = Contents(name, linear, stored)
     contents = replace(contents, titles=dict(titles or {}))
+    if roll_up is not None and corpus is not None:
+        contents = replace(contents, levels=_levels(linear, corpus, split, roll_up))
     html = page(contents.to_dict())
     if path is not None:
         write_beside(Path(path), html.encode())
     return Report(html, contents)
+
+
+def _levels(model: LinearModel, corpus: Corpus, split: str | None, separator: str) -> list[dict[str, Any]]:
+    part = corpus.part(split or ("test" if corpus.has_splits else "all"))
+    return rolled_up(part.labels, model.predict(in_columns(part, model)), separator)
 
 
 def _title(path: str | os.PathLike[str]) -> str:

@@ -44,6 +44,7 @@ function categoriesSection(data, open) {
   const found = section("categories", "Categories",
     evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. ",
       data.live?.remote ? "What `lapwing evaluate --store` keeps beside the model is shown here." : "Give the report labelled documents to see how good the model is."),
+    data.levels?.length ? levelsTable(data.levels) : null,
     data.calibration ? h("p", null, `${data.calibration.in_words[0].toUpperCase()}${data.calibration.in_words.slice(1)}.`) : null,
     sortableTable(data.categories, columns, { caption: "Categories", filter: "Filter categories by name", open }));
   const charts = [];
@@ -65,6 +66,14 @@ function averages({ averages: found, averaged, left_out: leftOut, documents, cor
       leftOut ? `, ${whole(leftOut)} that do not are left out` : "",
       accuracy === null ? "" : `; accuracy ${percent(accuracy)} %`,
       unknown ? `; ${whole(unknown)} labels of the data are not in the model` : "", "."));
+}
+
+// Broader labels, cut from the names of narrower ones.
+function levelsTable(levels) {
+  const rows = levels.map((one) => h("tr", null, h("th", { scope: "row" }, `level ${one.level}`), h("td", null, whole(one.labels)),
+    h("td", null, percent(one.macro_f1)), h("td", null, percent(one.micro_f1))));
+  return h("div", { class: "averages" }, h("table", null, h("caption", { class: "hidden" }, "Broader labels"),
+    h("thead", null, h("tr", null, ["Broader labels", "Labels", "Macro F1", "Micro F1"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", null, rows)));
 }
 
 // Documents with the words that spoke underlined.

@@ -1,0 +1,68 @@
+"""Help in groups, completion, the learning curve, and a word in the middle of one long fit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from cli.run import Command
+from lapwing.cli import _progress
+from lapwing.cli.train import GROUPS, command
+
+
+def test_every_option_stands_in_the_help_once_the_most_used_first(run: Command) -> None:
+    said = run("train", "--help").out
+    headings = [line.removesuffix(":") for line in said.splitlines() if line and line[0] != " " and line.endswith(":")]
+    assert headings == list(GROUPS)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            names = [
+                line for line in said.splitlines() if line.startswith("  ") and parameter.opts[-1] in line.split()[:3]
+            ]
+            assert len([line for line in names if line[2] == "-"]) == 1, parameter.opts
+    assert said.index("--label-column") < said.index("--encoding") < said.index("--stemmer") < said.index("--prior ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run: Command, shell: str) -> None:
+    done = run("completion", shell)
+    assert (done.code, "_LAPWING_COMPLETE" in done.out) == (0, True)
+
+
+def test_what_a_shell_asks_for_is_answered() -> None:
+    asked = {**os.environ, "_LAPWING_COMPLETE": "bash_complete", "COMP_WORDS": "lapwing tra", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-m", "lapwing"], env=asked, capture_output=True, check=False)
+    assert done.stdout.decode().split() == ["plain,train"]
+
+
+def test_a_learning_curve(run: Command, news: Path) -> None:
+    found = run("curve", news, "--shares", "0.25,0.5,1", "--json").json
+    documents = [point["documents"] for point in found["points"]]
+    assert documents == sorted(documents)
+    assert documents[-1] == 45
+    assert found["judged_by"] == 15
+    last = found["points"][-1]
+    assert found["twice"]["documents"] == 90
+    assert found["twice"]["macro_f1"] >= last["macro_f1"]
+    assert found["twice"]["log_loss"] <= last["log_loss"]
+    said = run("curve", news, "--shares", "0.5,1").lines
+    assert said[0].endswith("judged by 15 documents")
+    assert len(said) == 3
+    assert "--shares must be numbers" in run("curve", news, "--shares", "many").complaint
+
+
+def test_one_long_fit_is_not_silent(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(_progress, "SILENCE", 0.05)
+    with _progress.progress_bar() as progress:
+        progress("fitting categories", 0, 1)
+        time.sleep(0.3)
+        progress("fitting categories", 1, 1)
+    said = capfd.readouterr().err.splitlines()
+    assert "fitting categories: 0 of 1, 0 s so far" in said
+    assert not any("left" in line for line in said)
