@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -304,6 +306,10 @@ GROUPS = {
     default=-1,
     help="Number of threads; -1, the default, for every core. Results do not depend on it.",
 )
+@click.option("--cluster", metavar="local|ADDRESS|FILE",
+              help="Fit categories on the workers of a Dask cluster: local ones started for the occasion, those of the "
+              "scheduler at an address, or of its JSON file. The model is the same.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes of --cluster local.")
 @reading_options
 @json_option
 def command(
@@ -351,7 +357,10 @@ def command(
         from lapwing.training import train
 
         checkpoint = Path(f"{output}.checkpoint")
-        model = train(corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint)
+        with _client(options["cluster"], options["workers"]) as client:
+            model = train(
+                corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client
+            )  # fmt: skip
         model.provenance["reading"] = _reading_flags(split)
         apart_result = None
         if kept_apart is not None:
@@ -376,6 +385,26 @@ def command(
             print_evaluation(apart_result)
 
 
+@contextmanager
+def _client(cluster: str | None, workers: int | None) -> Iterator[Any]:
+    """Of a cluster while it is needed; None without."""
+    if cluster is None:
+        if workers is not None:
+            raise SettingsError("--workers belongs to --cluster local; add that")
+        yield None
+        return
+    from lapwing.engine import connect
+
+    client = connect(cluster, workers)
+    echo(f"cluster of {len(client.nthreads())} workers; dashboard {client.dashboard_link}", err=True)
+    try:
+        yield client
+    finally:
+        if client.cluster is not None:
+            client.cluster.close()
+        client.close()
+
+
 def _dry_run(data: str, reading: dict[str, Any], split: str | None, as_json: bool) -> None:
     with progress_bar(quiet=True) as progress:
         documents = read_documents(data, reading, progress)
@@ -398,7 +427,8 @@ def _settings_like(path: str, jobs: int) -> Any:
     from lapwing.formats import load
     from lapwing.training.again import settings_of
 
-    skip = ("output", "dry_run", "data", "like", "jobs", "split", "validation", "holdout", "as_json", "progress")
+    skip = ("output", "dry_run", "data", "like", "jobs", "cluster", "workers", "split", "validation", "holdout",
+            "as_json", "progress")  # fmt: skip
     reading = {option.name for option in READING}
     for parameter in click.get_current_context().command.params:
         if parameter.name not in (*skip, *reading) and _given(str(parameter.name)):

@@ -49,6 +49,12 @@ def interruptible(function: Callable[P, Result]) -> Callable[P, Result]:
     return heard
 
 
+def stopped() -> bool:
+    """Whether the call that this belongs to has been interrupted."""
+    stop = _stop.get()
+    return stop is not None and stop.is_set()
+
+
 def until_stopped(function: Callable[P, Result]) -> Callable[P, Result]:
     """`function`, which is not begun any more once the call that it belongs to has been interrupted."""
     stop = _stop.get()

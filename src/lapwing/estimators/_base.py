@@ -56,9 +56,11 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         return TrainSettings(text=TextSettings(**text), cv=plan, **params)
 
     def _train(
-        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
+        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None, client: Any = None
     ) -> list[CategoryFit]:
-        trained = learn(corpus, self._settings(), classes=classes, validation=validation, most_duals=MOST_DUALS)
+        trained = learn(
+            corpus, self._settings(), classes=classes, validation=validation, most_duals=MOST_DUALS, client=client
+        )  # fmt: skip
         fits = trained.fits
         self.pooled_curve_ = trained.curve
         self.variance_curves_ = [one.curve for one in fits]

@@ -141,11 +141,13 @@ class MAPClassifier(LinearModelClassifier):
         validation: tuple[Any, Any] | None = None,
         groups: Any = None,
         times: Any = None,
+        client: Any = None,
     ) -> MAPClassifier:
         """Fit one classifier per category. y: labels, or a dense or sparse 0/1 indicator matrix.
 
         `validation`, another X and y, takes the place of cross-validation where something is to be chosen.
-        `groups` of rows are left out together; `times` are for fold_by="time".
+        `groups` of rows are left out together; `times` are for fold_by="time". The workers of `client`, a Dask one, do
+        the fitting where it is given.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         labels, exclusive, classes = self._read_labels(y, X.shape[0])
@@ -165,7 +167,7 @@ class MAPClassifier(LinearModelClassifier):
                 raise InputError("expected labels for validation of the same kind as those to fit")
             apart = _corpus(held_out, told, exclusive, np.ones(held_out.shape[0]), names)
         corpus = replace(_corpus(X, labels, exclusive, weights, names), groups=groups, times=times)
-        self._train(corpus, classes, apart)
+        self._train(corpus, classes, apart, client)
         return self
 
     def _inputs(self, X: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from lapwing.corpus import Corpus
 from lapwing.estimators.text_classifier import TextsClassifier
@@ -95,8 +96,8 @@ class NgramClassifier(TextsClassifier):
         self.random_state = random_state
 
     def _train(
-        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
+        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None, client: Any = None
     ) -> list[CategoryFit]:
-        fits = super()._train(corpus, classes, validation)
+        fits = super()._train(corpus, classes, validation, client)
         self.step_curves_ = [one.steps for one in fits]
         return fits

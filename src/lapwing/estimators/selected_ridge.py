@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -98,9 +99,9 @@ class SelectedRidgeClassifier(MAPClassifier):
         return self._settings_from({**self.get_params(deep=False), "method": "selected-ridge", "prior": "gaussian"})
 
     def _train(
-        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None
+        self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None, client: Any = None
     ) -> list[CategoryFit]:
-        fits = super()._train(corpus, classes, validation)
+        fits = super()._train(corpus, classes, validation, client)
         self.alpha_ = np.array([one.alpha for one in fits])
         self.pruned_objective_ = np.array([one.pruned_objective for one in fits])
         return fits

@@ -23,12 +23,14 @@ class TextsClassifier(LinearModelClassifier):
     _takes_label_lists = True
 
     def fit(
-        self, texts: Sequence[str], y: Any, sample_weight: Any = None, groups: Any = None, times: Any = None
-    ) -> Self:
+        self, texts: Sequence[str], y: Any, sample_weight: Any = None, groups: Any = None, times: Any = None,
+        client: Any = None,
+    ) -> Self:  # fmt: skip
         """Fit one classifier per category to texts and their labels `y`.
 
         groups   of texts that are left out together where some are left out
         times    when each was written, in whatever sorts in that order, for fold_by="time"
+        client   a `distributed.Client`, whose workers do the fitting
         """
         texts = check_texts(texts)
         sets, exclusive, classes = self._read_labels(y, len(texts))
@@ -44,7 +46,7 @@ class TextsClassifier(LinearModelClassifier):
             groups=groups,
             times=times,
         )
-        self._train(corpus, classes)
+        self._train(corpus, classes, client=client)
         return self
 
     def _inputs(self, X: Any) -> list[str]:

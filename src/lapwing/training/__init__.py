@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
 from lapwing.corpus.overview import check_labelled
-from lapwing.engine import Checkpoint, interruptible, run_all, thread_count
+from lapwing.engine import Checkpoint, Cluster, Pool, Threads, interruptible, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Folds, by_time, deal, matrix_keys, text_keys
@@ -103,6 +103,7 @@ def learn(
     checkpoint: Path | None = None,
     most_duals: int = 0,
     judge_all: bool = False,
+    client: Any = None,
 ) -> Trained:
     """Fit every category of a corpus; documents without labels are negatives of all of them.
 
@@ -113,6 +114,7 @@ def learn(
 
     most_duals   dual points are kept if all of them together are at most so many numbers
     judge_all    out-of-fold scores of every category, where otherwise some of many would do
+    client       a `distributed.Client`: its workers fit the categories, in place of threads here
     """
     settings = settings or TrainSettings()
     if validation is not None and settings.variance == "pooled":
@@ -120,13 +122,14 @@ def learn(
     task = _task(corpus, settings, classes, most_duals)
     strategy, data, keys = _strategy(corpus, task, validation, progress)
     decisions: Decisions | None
+    pool: Pool = Threads(settings.n_jobs) if client is None else Cluster(client)
     if checkpoint is None or settings.joint:  # one fit, which is finished or not
-        fits, decisions, unseen = _learn(strategy, corpus, keys, progress, judge_all)
+        fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all)
         date = run_date()
     else:
         key = fingerprint(settings, release(), task.targets, task.weights, *data)
         with Checkpoint(checkpoint, key, run_date()) as finished:
-            fits, decisions, unseen = _learn(strategy, corpus, keys, progress, judge_all, finished)
+            fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all, finished)
             date = finished.started
     _warn_unconverged(fits, task)
     if decisions is None and settings.tunes:
@@ -190,6 +193,7 @@ def _learn(
     strategy: Strategy,
     corpus: Corpus,
     keys: Callable[[], np.ndarray],
+    pool: Pool,
     progress: Progress | None,
     judge_all: bool = False,
     finished: Checkpoint | None = None,
@@ -200,14 +204,14 @@ def _learn(
     stored: dict[int, Any] = {} if finished is None else finished.finished(partial(_stored, strategy))
     decisions = stored.pop(CHOICE, None)
     if decisions is None and settings.pools:
-        decisions, unseen = _judge(strategy, corpus, keys, progress, None, judge_all)
+        decisions, unseen = _judge(strategy, corpus, keys, pool, progress, None, judge_all)
         if finished is not None and decisions is not None:
             finished.append(CHOICE, decisions.to_bytes())
     chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
-    fits = _fit_all(strategy, chosen, progress, stored, finished)
+    fits = _fit_all(strategy, chosen, pool, progress, stored, finished)
     if decisions is None and settings.holds_out:
         decisions, unseen = _judge(
-            strategy, corpus, keys, progress, np.array([one.variance for one in fits]), judge_all
+            strategy, corpus, keys, pool, progress, np.array([one.variance for one in fits]), judge_all
         )
     return fits, decisions, unseen
 
@@ -225,6 +229,7 @@ def _judge(
     strategy: Strategy,
     corpus: Corpus,
     keys: Callable[[], np.ndarray],
+    pool: Pool,
     progress: Progress | None,
     variances: np.ndarray | None,
     judge_all: bool = False,
@@ -237,9 +242,9 @@ def _judge(
         return None, None
     curve = None
     if variances is None:
-        curve, scores = choose_together(strategy, folds, rows, progress)
+        curve, scores = choose_together(strategy, folds, rows, pool, progress)
     else:
-        scores = OutOfFold(folds, rows, Unseen(strategy, folds, rows, progress).scores(variances[rows], UNSEEN))
+        scores = OutOfFold(folds, rows, Unseen(strategy, folds, rows, pool, progress).scores(variances[rows], UNSEEN))
     return decide(Judge(task, rows.tolist(), folds), scores, curve), scores
 
 
@@ -270,36 +275,40 @@ def portions(corpus: Corpus, count: int, random_state: int | None = 0) -> Folds:
 def _fit_all(
     strategy: Strategy,
     variance: float | None,
+    pool: Pool,
     progress: Progress | None,
     fits: dict[int, CategoryFit],
     finished: Checkpoint | None,
 ) -> list[CategoryFit]:
     """Every row of the model, in order; those that are there as they are, the others appended to the checkpoint."""
-    count, n_jobs = strategy.units, strategy.task.settings.n_jobs
+    count = strategy.units
     units = [unit for unit in range(count) if unit not in fits]
     if fits and finished is not None:
         log.warning("going on after %d of %d categories, from %s", len(fits), count, finished.path)
     step = None if progress is None else (lambda done: progress("fitting categories", done, len(units)))
     if step is not None:
         step(0)
-    size = min(max(len(units) // (2 * thread_count(n_jobs)), 8), BLOCK) if strategy.together else 1
+    size = min(max(len(units) // (2 * pool.size), 8), BLOCK) if strategy.together else 1
     blocks = [units[first : first + size] for first in range(0, len(units), size)]
 
-    def fit(block: list[int]) -> list[CategoryFit]:
-        done = strategy.fit(block, variance)
+    def keep(item: tuple[list[int], float | None], done: list[CategoryFit]) -> None:
         if finished is not None:
-            for unit, one in zip(block, done, strict=True):
+            for unit, one in zip(item[0], done, strict=True):
                 finished.append(unit, one.to_bytes())
-        return done
 
     sizes = map(len, blocks)
     tell = None if step is None else (lambda done: step(sum(next(sizes) for _ in range(done))))
-    results = run_all(fit, blocks, n_jobs=n_jobs, progress=tell)
+    pool = pool if len(blocks) > 1 else Threads()
+    results = pool.run_all(_fit, strategy, [(block, variance) for block in blocks], progress=tell, keep=keep)
     if count < len(strategy.task):  # all rows at once
         return results[0]
     for block, done in zip(blocks, results, strict=True):
         fits |= zip(block, done, strict=True)
     return [fits[row] for row in range(count)]
+
+
+def _fit(strategy: Strategy, item: tuple[list[int], float | None]) -> list[CategoryFit]:
+    return strategy.fit(*item)
 
 
 def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> Design:

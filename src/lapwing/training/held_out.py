@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.engine import run_all
+from lapwing.engine import Pool, Threads
 from lapwing.evaluate.calibration import calibration
 from lapwing.model.calibration import Coupling
 from lapwing.model.conformal import Conformal
@@ -236,8 +236,10 @@ def _evenly(task: Task, rows: np.ndarray, count: int) -> np.ndarray:
 class Unseen:
     """Fits that leave out a fold at a time, for some rows of the model, along a path of variances."""
 
-    def __init__(self, strategy: Strategy, folds: Folds, rows: np.ndarray, progress: Progress | None) -> None:
-        self.strategy, self.folds, self.rows, self.progress = strategy, folds, rows, progress
+    def __init__(
+        self, strategy: Strategy, folds: Folds, rows: np.ndarray, pool: Pool, progress: Progress | None
+    ) -> None:
+        self.strategy, self.folds, self.rows, self.pool, self.progress = strategy, folds, rows, pool, progress
         self.joint = strategy.task.settings.joint
         units = [0] if self.joint else rows.tolist()
         size = strategy.at_a_time
@@ -255,13 +257,21 @@ class Unseen:
                 progress(stage, sum(next(sizes) for _ in range(done)), total)
 
         work = list(zip(self.paths, parts, strict=True))
-        n_jobs = self.strategy.task.settings.n_jobs
-        columns = run_all(lambda one: one[0].advance(one[1]), work, n_jobs=n_jobs, progress=step)
-        return np.hstack(columns)
+        pool = self.pool if len(work) > 1 else Threads()
+        found = pool.run_all(_advance, self.strategy, work, progress=step)
+        self.paths = [path for path, _ in found]
+        return np.hstack([columns for _, columns in found])
+
+
+def _advance(strategy: Strategy, one: tuple[Path, np.ndarray]) -> tuple[Path, np.ndarray]:
+    """The path as it is afterwards, and its columns."""
+    path, variance = one
+    path.strategy = strategy
+    return path, path.advance(variance)
 
 
 def choose_together(
-    strategy: Strategy, folds: Folds, rows: np.ndarray, progress: Progress | None
+    strategy: Strategy, folds: Folds, rows: np.ndarray, pool: Pool, progress: Progress | None
 ) -> tuple[PooledCurve, OutOfFold]:
     """The variance of the heading, by some rows and folds, and the scores of all these rows under it."""
     task, settings = strategy.task, strategy.task.settings
@@ -269,7 +279,7 @@ def choose_together(
     if len(rows) > 2 * CHOOSERS and not settings.joint:
         some = _evenly(task, np.intersect1d(rows, _learnable(task)), CHOOSERS)
     few = folds.first(max(2, -(-FITS // len(some))))
-    unseen, judge = Unseen(strategy, few, some, progress), Judge(task, some.tolist(), few)
+    unseen, judge = Unseen(strategy, few, some, pool, progress), Judge(task, some.tolist(), few)
     losses: dict[float, float] = {}
     best: tuple[float, np.ndarray] | None = None
 
@@ -294,7 +304,7 @@ def choose_together(
     assert best is not None
     chosen, scores = best
     if len(some) < len(rows) or few is not folds:
-        scores = Unseen(strategy, folds, rows, progress).scores(np.full(len(rows), chosen), UNSEEN)
+        scores = Unseen(strategy, folds, rows, pool, progress).scores(np.full(len(rows), chosen), UNSEEN)
     variances = sorted(losses)
     curve = PooledCurve(tuple(variances), tuple(losses[v] for v in variances), chosen)
     return curve, OutOfFold(folds, rows, scores)

@@ -23,7 +23,7 @@ from lapwing.text.sequences import Sequences
 from lapwing.training.fit import CategoryFit
 from lapwing.training.settings import STEP_GRID
 from lapwing.training.targets import Targets
-from lapwing.training.task import Task, check_flat
+from lapwing.training.task import Task, Travelling, check_flat
 
 HELD_OUT_TOL = 1e-2  # relative gap of fits that only score documents they did not see: the search is most of the time
 
@@ -192,7 +192,7 @@ class NgramSearch:
         return Design(space.columns(kept).tocsr(), chosen.feature_names, chosen), moved
 
 
-class _SearchPath:
+class _SearchPath(Travelling):
     """Unit by unit and fold by fold: exact fits start from the last, greedy ones anew."""
 
     def __init__(self, strategy: NgramSearch, units: Sequence[int], folds: Folds) -> None:

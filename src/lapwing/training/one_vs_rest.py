@@ -28,7 +28,7 @@ from lapwing.training.fit import CategoryFit
 from lapwing.training.rare import RareCategories
 from lapwing.training.settings import ALPHAS
 from lapwing.training.targets import Targets
-from lapwing.training.task import Task, check_flat
+from lapwing.training.task import Task, Travelling, check_flat
 
 EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 HELD_OUT_TOL = 1e-3  # relative gap of fits that only score documents they did not see
@@ -365,7 +365,7 @@ class OneVsRest(OverMatrix):
         return max(self.settings.tol, HELD_OUT_TOL) if self.features.X.nnz > LITTLE else min(self.settings.tol, 1e-8)
 
 
-class _Path:
+class _Path(Travelling):
     """Sparse priors: unit by unit and fold by fold, each fit from the last."""
 
     def __init__(self, strategy: OneVsRest, units: Sequence[int], folds: Folds) -> None:
@@ -425,7 +425,7 @@ def share(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.asarray((weight[y > 0.0].sum() + 0.5) / (weight.sum() + 1.0))
 
 
-class _SmoothPath:
+class _SmoothPath(Travelling):
     """Gaussian priors: all units and folds through the matrix together."""
 
     def __init__(self, strategy: OneVsRest, units: Sequence[int], folds: Folds) -> None:

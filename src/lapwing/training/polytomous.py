@@ -17,6 +17,7 @@ from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Prior
 from lapwing.training.fit import CategoryFit
 from lapwing.training.one_vs_rest import HELD_OUT_TOL, OverMatrix
+from lapwing.training.task import Travelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +143,7 @@ class Polytomous(OverMatrix):
         return Validation(X[known], targets.numbers, weights[known])
 
 
-class _JointPath:
+class _JointPath(Travelling):
     """Fold by fold, each fit from the last."""
 
     def __init__(self, strategy: Polytomous, folds: Folds) -> None:

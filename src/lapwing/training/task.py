@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -98,11 +98,20 @@ class Task:
 class Path(Protocol):
     """Fits of some units to all but each of the folds, from the strongest prior on; each starts from the last."""
 
+    strategy: Any  # of which it is a path; it stays where it is when a path goes elsewhere
+
     def advance(self, variance: np.ndarray) -> np.ndarray:
         """(n, rows of the units) the scores of every document by fits that did not see it, a variance per unit.
 
         NaN for documents that are never held out."""
         ...
+
+
+class Travelling:
+    """A path without what it is a path of."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "strategy"}
 
 
 class Strategy(Protocol):

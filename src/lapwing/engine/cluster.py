@@ -1,0 +1,138 @@
+"""A Dask cluster as a pool: the same pieces of work, and so the same bytes, whatever workers there are and fail.
+
+What all pieces start from goes to every worker once. A worker that dies loses what it was at, which is done again; if
+all that hold what is shared are gone it is sent again. A piece that costs `DEATHS` workers their lives is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from lapwing.engine.interrupt import stopped
+from lapwing.errors import InputError, LapwingError, SettingsError
+
+DEATHS = 10
+ANSWER = 10  # seconds within which a scheduler answers
+
+
+class Cluster:
+    """`client` is a `distributed.Client`; lapwing of the same release must be installed where its workers are."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._shared: tuple[Any, Any] | None = None  # what was sent last, and where it is
+
+    @property
+    def size(self) -> int:
+        return max(sum(self.client.nthreads().values()), 1)
+
+    def run_all(
+        self,
+        function: Callable[[Any, Any], Any],
+        shared: Any,
+        items: Sequence[Any],
+        *,
+        progress: Callable[[int], None] | None = None,
+        keep: Callable[[Any, Any], None] | None = None,
+    ) -> list[Any]:
+        results: dict[int, Any] = {}
+        deaths = dict.fromkeys(range(len(items)), 0)
+        while len(results) < len(items):
+            for k, outcome in self._round(function, shared, {k: items[k] for k in deaths if k not in results}):
+                if isinstance(outcome, Lost):
+                    deaths[k] += 1
+                    if deaths[k] >= DEATHS:
+                        raise LapwingError(
+                            f"{deaths[k]} workers of the cluster died at the same piece of work: {outcome.why}; "
+                            "they may have too little memory"
+                        )
+                    continue
+                results[k] = outcome
+                if keep is not None:
+                    keep(items[k], outcome)
+                if progress is not None:
+                    progress(1)
+        return [results[k] for k in range(len(items))]
+
+    def _round(self, function: Callable[[Any, Any], Any], shared: Any, items: dict[int, Any]) -> Any:
+        """(number, result or Lost) of each, as they are finished."""
+        from distributed import as_completed
+        from distributed.comm import CommClosedError
+
+        try:
+            there = self._send(shared)
+            ours = version("lapwing")
+            futures = {
+                self.client.submit(_work, ours, function, there, item, pure=False): k for k, item in items.items()
+            }
+            waiting = as_completed(futures, raise_errors=False)
+            while not waiting.is_empty():
+                for future in waiting.next_batch():
+                    yield futures[future], self._outcome(future)
+                if stopped():
+                    self.client.cancel(list(futures))
+                    raise KeyboardInterrupt
+        except (CommClosedError, TimeoutError, OSError) as error:
+            raise LapwingError(
+                f"the cluster is gone ({error or type(error).__name__}); given again, the same command goes on"
+            ) from error
+
+    def _send(self, shared: Any) -> Any:
+        if self._shared is None or self._shared[0] is not shared or self._shared[1].status != "finished":
+            if not self.client.nthreads():
+                self.client.wait_for_workers(1, timeout=60)
+            self._shared = shared, self.client.scatter(shared, broadcast=True, hash=False)
+        return self._shared[1]
+
+    def _outcome(self, future: Any) -> Any:
+        from distributed import KilledWorker
+
+        if future.status == "finished":
+            result = future.result()
+            future.release()
+            return result
+        if future.status in ("cancelled", "lost"):
+            self._shared = None
+            return Lost(future.status)
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            return Lost(str(error))
+        raise error
+
+
+class Lost:
+    """A piece of work that went down with its worker."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+def _work(ours: str, function: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
+    """On a worker."""
+    theirs = version("lapwing")
+    if theirs != ours:
+        from distributed import get_worker
+
+        raise InputError(f"the worker {get_worker().address} has lapwing {theirs}, and {ours} is needed; install that")
+    return function(shared, item)
+
+
+def connect(cluster: str, workers: int | None = None, threads: int = 1) -> Any:
+    """A client of a cluster: "local", an address, or a scheduler's JSON file. `workers` processes and `threads` each
+    are for a local one."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise SettingsError('a cluster needs Dask: pip install "lapwing[dask]"') from error
+    if workers is not None and cluster != "local":
+        raise SettingsError("workers are counted for a local cluster only; another has those it has")
+    try:
+        if cluster == "local":
+            return Client(LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=":0"))
+        if cluster.endswith(".json"):
+            return Client(scheduler_file=cluster, timeout=ANSWER)
+        return Client(cluster, timeout=ANSWER)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(f"expected a Dask scheduler at {cluster}, and there is none: {error}") from error

@@ -1,0 +1,147 @@
+"""A Dask cluster fits what threads fit, to the byte, whatever becomes of its workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing.corpus import Corpus
+from lapwing.engine import Cluster, Threads, connect
+from lapwing.engine import cluster as engine_cluster
+from lapwing.errors import InputError, LapwingError, SettingsError
+from lapwing.formats.model_file import to_bytes
+from lapwing.text import TextSettings
+from lapwing.training import NgramSettings, TrainSettings, train
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    found = connect("local", workers=2)
+    yield found
+    found.cluster.close()
+    found.close()
+
+
+def corpus(exclusive: bool) -> Corpus:
+    rng = np.random.default_rng(3)
+    topics = rng.integers(0, 4, 90)
+    texts = [" ".join(f"w{t}{k}" for k in rng.integers(0, 9, 5)) + f" c{rng.integers(0, 30)}" for t in topics]
+    labels = [(f"t{t}",) if exclusive or i % 7 else () for i, t in enumerate(topics)]
+    return Corpus("toy", "text", texts, labels, list(map(str, range(90))), exclusive, [""] * 90, np.ones(90))
+
+
+CASES: dict[str, TrainSettings] = {
+    "elastic net": TrainSettings(),
+    "gaussian": TrainSettings(prior="gaussian"),
+    "each by itself, thresholds": TrainSettings(prior="laplace", variance="cv", threshold="f1"),
+    "selected features": TrainSettings(select_features=12),
+    "n-grams": TrainSettings(
+        text=TextSettings.for_ngrams(), prior="laplace", ngrams=NgramSettings(max_length=2), variance="pooled"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_bytes_as_threads(client: Any, case: str) -> None:
+    data = corpus(exclusive=case == "gaussian")
+    assert to_bytes(train(data, CASES[case], client=client)) == to_bytes(train(data, CASES[case]))
+
+
+def slow(shared: int, item: int) -> tuple[int, int]:
+    time.sleep(0.1)
+    return shared + item, os.getpid()
+
+
+def test_workers_that_are_killed_lose_nothing(client: Any) -> None:
+    """One after the other, while there is work: what they were at is done again, in order."""
+    pids = list(client.run(os.getpid).values())
+    kept: list[int] = []
+
+    def kill() -> None:
+        for pid in pids:
+            time.sleep(0.7)
+            os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = Cluster(client).run_all(slow, 100, list(range(40)), keep=lambda item, _: kept.append(item))
+    killer.join()
+    assert [value for value, _ in found] == [100 + k for k in range(40)]
+    assert sorted(kept) == list(range(40))
+    assert len({pid for _, pid in found} - set(pids)) >= 1  # others had to finish it
+
+
+def failing(shared: int, item: int) -> int:
+    raise InputError(f"piece {item} is bad")
+
+
+def test_errors_come_back_as_they_are(client: Any) -> None:
+    with pytest.raises(InputError, match="piece 0 is bad"):
+        Cluster(client).run_all(failing, 1, [0])
+    assert Cluster(client).run_all(slow, 1, [1])[0][0] == 2
+    assert [value for value, _ in Threads(2).run_all(slow, 1, [1, 2, 3])] == [2, 3, 4]
+
+
+def deadly(shared: int, item: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def test_work_that_kills_every_worker_is_given_up(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_cluster, "DEATHS", 1)
+    with pytest.raises(LapwingError, match="died at the same piece"):
+        Cluster(client).run_all(deadly, 1, [1])
+
+
+def test_another_release_on_a_worker_is_refused_by_name(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_cluster, "version", lambda name: "0.0.1")
+    with pytest.raises(InputError, match=r"the worker tcp://\S+ has lapwing \S+, and 0\.0\.1 is needed"):
+        Cluster(client).run_all(slow, 1, [1])
+
+
+def test_what_cannot_be_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_cluster, "ANSWER", 1)
+    with pytest.raises(InputError, match="expected a Dask scheduler at tcp"):
+        connect("tcp://127.0.0.1:9")
+    with pytest.raises(SettingsError, match="local cluster only"):
+        connect("tcp://127.0.0.1:9", workers=2)
+
+
+def test_a_scheduler_and_two_workers_started_by_hand(tmp_path: Path) -> None:
+    """As docs/cluster.md has it, each in a process of its own."""
+    data = tmp_path / "data.csv"
+    toy = corpus(exclusive=True)
+    data.write_text(
+        "text,label\n" + "".join(f"{t},{lab[0]}\n" for t, lab in zip(toy.documents, toy.labels, strict=True))
+    )
+    there = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    commands = [
+        [*dask, "scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", there],
+        *[[*dask, "worker", "--scheduler-file", there, "--nthreads", "1", "--no-dashboard"]] * 2,
+    ]
+    started = [subprocess.Popen(one, cwd=tmp_path, stderr=subprocess.DEVNULL) for one in commands]
+    try:
+        for name, more in (("here", []), ("there", ["--cluster", there])):
+            lapwing = [sys.executable, "-m", "lapwing", "train", data, "-o", tmp_path / name, *more]
+            ended = subprocess.run(lapwing, capture_output=True, text=True, timeout=300)
+            assert ended.returncode == 0, ended.stderr
+        assert "cluster of" in ended.stderr
+        assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    finally:
+        for one in started:
+            one.terminate()
+        for one in started:
+            one.wait(30)
