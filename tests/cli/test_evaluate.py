@@ -38,6 +38,21 @@ def test_counts_are_those_of_the_model(run: Command, model: Path, news: Path) ->
     assert told["averages"]["macro"]["f1"] == pytest.approx(sum(r["f1"] for r in told["categories"]) / 3)
 
 
+def test_the_first_categories_of_every_document(run: Command, model: Path, news: Path, tmp_path: Path) -> None:
+    ended = run("evaluate", model, news, "--at", "1,3")
+    assert [line.split()[0] for line in ended.lines[:3]] == ["first", "1", "3"]
+    told = run("evaluate", model, news, "--at", "1,3", "--json").json
+    assert told["ranking"]["at"][0]["precision"] == pytest.approx(told["accuracy"])
+    assert told["ranking"]["at"][1]["recall"] == 1.0
+    assert run("evaluate", model, news, "--at", "1,x").code == 2
+    copy = tmp_path / "model.lapwing"
+    copy.write_bytes(model.read_bytes())
+    run("evaluate", copy, news, "--at", "1,3", "--store")
+    kept = stored_assessment(copy, lapwing.load(copy))
+    assert kept is not None
+    assert kept.evaluation["ranking"] == told["ranking"]
+
+
 def test_the_table(run: Command, model: Path, news: Path) -> None:
     ended = run("evaluate", model, news)
     assert ended.code == 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +15,11 @@ from lapwing.cli._output import as_json_line, echo, json_option
 from lapwing.errors import InputError
 
 if TYPE_CHECKING:
+    from lapwing.cli._documents import Block
     from lapwing.model import LinearModel
 
 RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
+SCORES = 2**22  # at a time: 32 MB
 TO_BLANK = str.maketrans("\t\n\r", "   ")
 
 
@@ -65,8 +68,9 @@ def command(
 
     _check_promises(coverage, precision, abstain, top)
     loaded = load(model)
-    for block in streamed(data, reading, loaded, split):
-        ids, scores = _scored(loaded, *block[:2], reading["skip_bad"])
+    size = max(SCORES // len(loaded.classes), 1) if loaded.decision == "threshold" else sys.maxsize
+    for block in _parts(streamed(data, reading, loaded, split), size):
+        ids, scores = _scored(loaded, *block, reading["skip_bad"])
         if not ids:
             continue
         lines = _json_lines if as_json else _table_lines
@@ -79,6 +83,13 @@ def command(
                 chosen &= chosen.sum(axis=1, keepdims=True) == 1
         answers = lines(loaded, ids, proba, chosen, best(proba, top) if top else None)
         echo("\n".join(answers))
+
+
+def _parts(blocks: Iterable[Block], size: int) -> Iterator[tuple[list[str], Any]]:
+    """No more documents at a time than have scores that fit in memory, however many the categories."""
+    for ids, documents, _ in blocks:
+        for first in range(0, len(ids), size):
+            yield ids[first : first + size], documents[first : first + size]
 
 
 def _check_promises(coverage: float | None, precision: float | None, abstain: bool, top: int | None) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lapwing.cli._progress import Progress
     from lapwing.corpus import Corpus
-    from lapwing.evaluate import Evaluation
+    from lapwing.evaluate import Evaluation, Ranking
     from lapwing.model import LinearModel
 
 
@@ -47,17 +47,23 @@ if TYPE_CHECKING:
               help="Train anew, as MODEL was, on all but each of so many portions of DATA.")  # fmt: skip
 @click.option("--roll-up", metavar="SEPARATOR",
               help="Judge broader labels, too: what stands before this in names, as / in science/physics.")  # fmt: skip
+@click.option("--at", metavar="K,K,…",
+              help="How good the first K categories of every document are, such as 1,3,5, most probable first: "
+              "precision, recall, nDCG, propensity-scored precision (PSP), F1.")  # fmt: skip
+@click.option("--propensity", type=(float, float), default=(0.55, 1.5), show_default=True, metavar="A B",
+              help="Of PSP, for --at.")  # fmt: skip
 @reading_options
 @json_option
 def command(
     model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, folds: int | None,
-    store: bool, roll_up: str | None, as_json: bool,
+    at: str | None, propensity: tuple[float, float], store: bool, roll_up: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare the decisions of MODEL with the labels of DATA, category by category.
 
-    Averages run over the categories that occur in the data evaluated.
+    Averages run over the categories that occur in the data evaluated. With --at their ranking is measured instead,
+    and with --store or --json, too.
     """
-    from lapwing.evaluate import assess, evaluate, store_assessment
+    from lapwing.evaluate import assess, evaluate, rank, store_assessment
     from lapwing.evaluate.documents import blocks_of, check_kind, check_labels
     from lapwing.formats import load
 
@@ -76,11 +82,18 @@ def command(
         check_kind(corpus.kind, loaded)
         check_labels(corpus, loaded)
         blocks = _counted(blocks_of(corpus, loaded), len(corpus), progress)
-        if store:
-            result, kept = assess(loaded, blocks, corpus.name, undefined=float(undefined_f1))
+        how: dict[str, Any] = {"at": at, "propensity": propensity} if at is not None else {}
+        only_ranking = at is not None and not (store or as_json or roll_up is not None)
+        if only_ranking:
+            ranking = rank(loaded, blocks, **how)
+        elif store:
+            result, kept = assess(loaded, blocks, corpus.name, undefined=float(undefined_f1), **how)
             store_assessment(model, kept)
         else:
-            result = evaluate(loaded, blocks, undefined=float(undefined_f1))
+            result = evaluate(loaded, blocks, undefined=float(undefined_f1), **how)
+    if only_ranking:
+        show(*_ranked(ranking))
+        return
     levels = None
     if roll_up is not None:
         from lapwing.evaluate.documents import in_columns
@@ -96,6 +109,14 @@ def command(
                 f"level {one['level']}: {one['labels']} labels, macro F1 {percent(one['macro_f1'])}, "
                 f"micro F1 {percent(one['micro_f1'])}"
             )
+
+
+def _ranked(ranking: Ranking) -> list[Table | str]:
+    grid = table("first", "precision", "recall", "nDCG", "PSP", "micro F1", "macro F1")
+    for place, k in enumerate(ranking.at):
+        values = (ranking.precision, ranking.recall, ranking.ndcg, ranking.psp, ranking.micro_f1, ranking.macro_f1)
+        grid.add_row(str(k), *("" if value[place] != value[place] else f"{100 * value[place]:.2f}" for value in values))
+    return [grid, "", f"{ranking.documents} documents, their categories ranked by probability"]
 
 
 def _cross_validated(

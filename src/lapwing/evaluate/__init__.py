@@ -6,6 +6,7 @@ from lapwing.evaluate.conformalize import conformalize
 from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.measures import Evaluation, Tables, auc, evaluate
 from lapwing.evaluate.mislabelled import look_mislabelled
+from lapwing.evaluate.ranking import Ranking, rank
 from lapwing.evaluate.significance import Comparison, compare
 from lapwing.evaluate.stored import store_assessment, stored_assessment
 
@@ -16,6 +17,7 @@ __all__ = [
     "Comparison",
     "Confusion",
     "Evaluation",
+    "Ranking",
     "Tables",
     "assess",
     "auc",
@@ -25,6 +27,7 @@ __all__ = [
     "evaluate",
     "look_mislabelled",
     "membership",
+    "rank",
     "store_assessment",
     "stored_assessment",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import Evaluation, evaluate
+from lapwing.evaluate.ranking import MEASURES
 from lapwing.formats.shapes import check, count, flag, label, maybe, number, text
 from lapwing.model.linear import LinearModel
 
@@ -91,6 +92,11 @@ _SHAPE = {
         "calibration": _CALIBRATION | {"in_words?": maybe(text)},
         "selective": {"risk_coverage": [(number, number)], "promises": [_KEPT], "area": number},
         "trained_on?": maybe(number),
+        "ranking?": {
+            "documents": count,
+            "propensity": {"A": number, "B": number},
+            "at": [{"k": count, **dict.fromkeys(MEASURES, maybe(number))}],
+        },
         "confusion": maybe({"matrix": maybe([[count]]), "pairs": [_CONFUSED]}),
         "categories_averaged": count,
         "categories_left_out": count,
@@ -105,14 +111,15 @@ def assess(
     corpus: str,
     *,
     undefined: float = 1.0,
+    **ranked: Any,
 ) -> tuple[Evaluation, Assessment]:
-    """`evaluate`, and all that is kept of the documents it scored."""
+    """`evaluate`, and all that is kept of the documents it scored; `ranked` are its `at` and `propensity`, if any."""
     categories: list[CategoryAssessment] = []
 
     def watch(proba: np.ndarray, truth: np.ndarray) -> None:
         categories.extend(assess_category(proba[:, k], truth[:, k]) for k in range(proba.shape[1]))
 
-    evaluation = evaluate(model, blocks, undefined=undefined, watch=watch)
+    evaluation = evaluate(model, blocks, undefined=undefined, watch=watch, **ranked)
     return evaluation, Assessment(corpus, evaluation.documents, evaluation.to_dict(), categories)
 
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.evaluate.calibration import BINS, Calibration, tally
 from lapwing.evaluate.confusion import Confusion
+from lapwing.evaluate.ranking import PROPENSITY, Ranking, rank
 from lapwing.evaluate.selective import Selective
 from lapwing.model.html import shown, table
 from lapwing.model.linear import LinearModel
@@ -88,6 +89,7 @@ class Evaluation:
     selective what answering only where the model is sure would give
     confusion of exclusive classes
     trained_on  share of the documents that the model was trained on, as far as it can tell; NaN where it cannot
+    ranking   where it was asked for: how good the first categories of every document are (evaluate/ranking.py)
     """
 
     categories: tuple[Hashable, ...]
@@ -103,6 +105,7 @@ class Evaluation:
     confusion: Confusion | None = None
     undefined: float = 1.0
     trained_on: float = float("nan")
+    ranking: Ranking | None = None
 
     @property
     def memorised(self) -> str | None:
@@ -184,6 +187,7 @@ class Evaluation:
             "accuracy": _plain(self.accuracy()),
             "calibration": _plain(pooled.to_dict()) | {"in_words": pooled.sentence()},
             "selective": _plain(self.selective.to_dict()),
+            **({} if self.ranking is None else {"ranking": self.ranking.to_dict()}),
             "confusion": None if self.confusion is None else self.confusion.to_dict(),
             "categories_averaged": int(self.occurs.sum()),
             "categories_left_out": self.left_out,
@@ -220,14 +224,19 @@ def evaluate(
     *,
     undefined: float = 1.0,
     watch: Watch | None = None,
+    at: str | Iterable[int] | None = None,
+    propensity: tuple[float, float] = PROPENSITY,
 ) -> Evaluation:
     """Score blocks of (documents, label sets) and count what was right.
+
+    With `at`, places such as (1, 3, 5), the ranking of categories is measured, too; `propensity` are A and B of PSP.
 
     Documents are kept as sparse vectors, and a few categories at a time are scored over all of them. `watch` sees
     the probabilities of the model's rows, block after block, or all in one where they depend on each other.
     """
     number = {label: k for k, label in enumerate(model.classes)}
     vectors: list[sp.csr_matrix] = []
+    given: list[tuple[Hashable, ...]] = []
     rows: list[int] = []
     columns: list[int] = []
     unknown: set[Hashable] = set()
@@ -242,6 +251,7 @@ def evaluate(
         vectors.append(model.vectors(documents))
         if model.weighting is None or not hasattr(documents, "shape"):
             before.add(documents)  # and not vectors of texts that were known as texts
+        given += labels if at is not None else ()
         n += len(labels)
     if not vectors:
         raise InputError("there are no documents to evaluate")
@@ -269,6 +279,7 @@ def evaluate(
         confusion=confusion,
         undefined=undefined,
         trained_on=before.share,
+        ranking=None if at is None else rank(model, [(matrix, given)], at=at, propensity=propensity),
     )
 
 

@@ -14,7 +14,7 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from lapwing.kernels._jit import kernel
+from lapwing.kernels._jit import kernel, part
 from lapwing.kernels._lanes import _EVERYWHERE, _FIRST, _NOTHING, _VECTOR, LANES, _row
 
 _NARROW = ir.VectorType(ir.FloatType(), LANES)
@@ -100,6 +100,56 @@ def by_list(indptr, indices, data, starts, categories, weights, intercepts, out)
                 scores[categories[q]] += x * weights[q]
         for k in range(intercepts.size):
             scores[k] += intercepts[k]
+
+
+@kernel
+def largest(indptr, indices, data, starts, categories, weights, intercepts, order, sums, places, scores):
+    """Of every document the categories with the largest scores, largest first; of equal ones those that come first.
+
+    starts, categories, weights   as in `by_list`
+    order           categories by falling intercept: those without a word of the document come in this order
+    sums            (rows,) NaN, and left so
+    places, scores  (n, k) are filled, k at most the number of categories
+    """
+    n, count = places.shape
+    touched = np.empty(sums.size, np.int32)
+    for i in range(n):
+        many = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            x, j = data[p], indices[p]
+            for q in range(starts[j], starts[j + 1]):
+                k = categories[q]
+                if np.isnan(sums[k]):
+                    touched[many] = k
+                    many += 1
+                    sums[k] = 0.0
+                sums[k] += x * weights[q]
+        filled = 0
+        for at in range(many):
+            filled = _enter(places[i], scores[i], filled, touched[at], sums[touched[at]] + intercepts[touched[at]])
+        for k in order:
+            if filled == count and intercepts[k] < scores[i, count - 1]:
+                break
+            if np.isnan(sums[k]):
+                filled = _enter(places[i], scores[i], filled, k, intercepts[k])
+        for at in range(many):
+            sums[touched[at]] = np.nan
+
+
+@part
+def _enter(places, scores, filled, k, score):
+    """Category k into a list of the best so far, if it belongs there; returns how many are in it."""
+    if filled == places.size:
+        last = filled - 1
+        if score < scores[last] or (score == scores[last] and k > places[last]):
+            return filled
+        filled = last
+    at = filled
+    while at > 0 and (score > scores[at - 1] or (score == scores[at - 1] and k < places[at - 1])):
+        places[at], scores[at] = places[at - 1], scores[at - 1]
+        at -= 1
+    places[at], scores[at] = k, score
+    return filled + 1
 
 
 @kernel

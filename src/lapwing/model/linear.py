@@ -210,6 +210,21 @@ class LinearModel:
             return np.hstack([1.0 - proba, proba])
         return softmax(self.coupling.logits(scores, LINKS[self.link]))
 
+    def most_probable(self, documents: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """(n, count) numbers of the classes most probable for every document, most probable first, and how much.
+
+        Categories that are not exclusive are never scored all at once: `count` of them are kept as scores come.
+        """
+        if not self.exclusive:
+            places, scores = self.scorer.largest(self.vectors(documents), count)
+            return places, self.probability(scores)
+        found = []
+        for scores in self.score_blocks(documents):
+            proba = self.class_proba(scores)
+            places = np.array(best(proba, count)).reshape(len(proba), -1)
+            found.append((places, np.take_along_axis(proba, places, axis=1)))
+        return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) True where the document is put in the class; never where the threshold is infinite."""
         if not self.exclusive:

@@ -66,6 +66,28 @@ class Scorer:
             write(start, out)
             yield out
 
+    def largest(self, matrix: sp.csr_matrix, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """(n, count) of every document the rows with the largest scores, largest first, and these scores.
+
+        Of equal scores those of the first rows. Never are all scores of all documents there at once.
+        """
+        n, count = matrix.shape[0], min(count, len(self.intercepts))
+        places, scores = np.zeros((n, count), dtype=np.int32), np.zeros((n, count))
+        if "numba" not in sys.modules and self._by_scipy_costs(matrix) < WORTH_A_KERNEL:
+            at = 0
+            for block in self.blocks(matrix, max(LARGEST // 4 // max(len(self.intercepts), 1), 1)):
+                here = slice(at, at + len(block))
+                places[here] = np.argsort(-block, axis=1, kind="stable")[:, :count]
+                scores[here] = np.take_along_axis(block, places[here], axis=1)
+                at += len(block)
+            return places, scores
+        from lapwing.kernels import sparse
+
+        order = np.argsort(-self.intercepts, kind="stable").astype(np.int32)
+        sums = np.full(len(self.intercepts), np.nan)
+        sparse.largest(*for_kernels(matrix), *self._lists, self.intercepts, order, sums, places, scores)
+        return places, scores
+
     def multiplications(self, matrix: sp.csr_matrix) -> int:
         """Of words of documents by weights that are not zero."""
         return int(self._kept_by[matrix.indices].sum())
