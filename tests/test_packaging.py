@@ -167,3 +167,23 @@ def test_the_image_runs_without_root_and_only_what_there_is() -> None:
         word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]
     ]
     assert all((ROOT / name).exists() for name in copied)
+
+
+def test_classifiers_are_known_and_say_what_is_tested() -> None:
+    listed = PYPROJECT["project"]["classifiers"]
+    assert listed == sorted(listed)
+    assert "Typing :: Typed" in listed
+    lowest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {lowest}" in listed
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_are_whole_and_small(path: Path) -> None:
+    """`.ci/run` runs them (scripts/examples.py)."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["nbformat"] == 4
+    for cell in record["cells"]:
+        if cell["cell_type"] == "code":
+            compile("".join(cell["source"]), path.name, "exec")
+            assert cell["outputs"] is not None
+    assert path.stat().st_size < 100_000
