@@ -39,6 +39,7 @@ PUBLIC = {
         "suspects",
         "to_sklearn",
         "train",
+        "update",
     ],
     "lapwing.priors": [
         "ElasticNet",

@@ -37,6 +37,7 @@ __all__ = [
     "suspects",
     "to_sklearn",
     "train",
+    "update",
 ]
 
 _HOMES = {
@@ -56,6 +57,7 @@ _HOMES = {
     "suspects": "lapwing.training.suspects",
     "to_sklearn": "lapwing.estimators.loaded",
     "train": "lapwing.training",
+    "update": "lapwing.training.update",
 }
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from lapwing.training import train
     from lapwing.training.summary import summary
     from lapwing.training.suspects import suspects
+    from lapwing.training.update import update
 
 
 def __getattr__(name: str) -> Any:

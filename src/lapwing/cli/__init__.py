@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "Compare a model's decisions with the labels of documents."),
     "explain": ("explain", "Show the words that spoke for and against each category of a text."),
     "inspect": ("inspect", "Show what is inside a model file."),
+    "update": ("update", "Update a model with new labelled documents, without those before."),
     "compare": ("compare", "Show how two models differ, in their words and on documents."),
     "drift": ("drift", "Show what moved between training and new documents, labelled or not."),
     "suspects": ("suspects", "Print documents that look mislabelled."),

@@ -188,7 +188,19 @@ def _about(model: LinearModel) -> list[RenderableType]:
         f"{provenance.get('date', '?')}, by lapwing {provenance.get('lapwing', '?')}",
         prior
         + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
+        *_history(model),
         *([f"of {space['ngrams']:,} n-grams in {space['columns']:,} different sets of documents"] if space else []),
+    ]
+
+
+def _history(model: LinearModel) -> list[str]:
+    """A line per update."""
+    return [
+        f"updated {one['date']} with {one['documents']} documents of {one['corpus']}"
+        + f", {one['new_features']} new features"
+        + (f", {len(one['new_categories'])} new categories" if one["new_categories"] else "")
+        + f"; the past counts for {one['counts_for']:,.0f} documents"
+        for one in model.provenance.get("updates", [])
     ]
 
 

@@ -173,6 +173,8 @@ GROUPS = {
               help="Learn from the documents left out what probability a score means.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(min=0.01, max=0.9),
               help="Keep this share of the documents out of training, and evaluate on them.")  # fmt: skip
+@click.option("--curvature", type=click.Choice(["diagonal", "full", "none"]), default="diagonal", show_default=True,
+              help="What the model remembers of its documents' loss for `lapwing update`.")  # fmt: skip
 @click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
 @click.option(
     "--cv-folds",
@@ -320,6 +322,7 @@ def command(
     split: str | None,
     validation: bool,
     holdout: float | None,
+    curvature: str,
     preset: str | None,
     like: str | None,
     as_json: bool,
@@ -359,7 +362,8 @@ def command(
         checkpoint = Path(f"{output}.checkpoint")
         with _client(options["cluster"], options["workers"]) as client:
             model = train(
-                corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client
+                corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client,
+                curvature=curvature,
             )  # fmt: skip
         model.provenance["reading"] = _reading_flags(split)
         apart_result = None
@@ -428,7 +432,7 @@ def _settings_like(path: str, jobs: int) -> Any:
     from lapwing.training.again import settings_of
 
     skip = ("output", "dry_run", "data", "like", "jobs", "cluster", "workers", "split", "validation", "holdout",
-            "as_json", "progress")  # fmt: skip
+            "curvature", "as_json", "progress")  # fmt: skip
     reading = {option.name for option in READING}
     for parameter in click.get_current_context().command.params:
         if parameter.name not in (*skip, *reading) and _given(str(parameter.name)):

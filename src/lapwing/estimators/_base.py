@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import CategoryFit, NgramSettings, TrainSettings, learn
 from lapwing.training.summary import Summary, summary
+from lapwing.training.update import update
 
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
 
@@ -88,6 +89,14 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
 
     def _inputs(self, X: Any) -> Any:
         return X
+
+    def update(self, X: Any, y: Any, *, forget: float = 1.0, curvature: str | None = None) -> Self:
+        """Learn from these documents, too, without those of fit(): see `lapwing.update`."""
+        check_is_fitted(self)
+        X = self._inputs(X)
+        labels, _, _ = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
+        self._take(update(self.model_, X, labels, forget=forget, curvature=curvature, n_jobs=self.n_jobs))
+        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Linear scores: (n,) for two exclusive classes, else (n, classes)."""

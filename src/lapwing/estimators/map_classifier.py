@@ -170,6 +170,21 @@ class MAPClassifier(LinearModelClassifier):
         self._train(corpus, classes, apart, client)
         return self
 
+    def partial_fit(self, X: Any, y: Any, classes: Sequence[Hashable] | None = None) -> MAPClassifier:
+        """Fit, or where that was done update with these rows, too (`lapwing.update`).
+
+        classes   for the first call: labels that may come later
+        """
+        if hasattr(self, "model_"):
+            return self.update(X, y)
+        if classes is None:
+            return self.fit(X, y)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        labels, exclusive, _ = self._read_labels(y, X.shape[0])
+        known = np.unique(np.asarray(classes)).tolist()
+        self._train(_corpus(X, labels, exclusive, np.ones(X.shape[0]), None), known)
+        return self
+
     def _inputs(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 

@@ -9,6 +9,7 @@ trained on are known again. The JSON names the schema, link, labels, text settin
 unseen documents, and carries a SHA-256 over every byte of the file, its own 64 digits read as zeros. After the hash
 every size, pointer, index and number is still checked: a file can be well-hashed and hostile. Nothing in it is ever
 executed, and nothing larger than the file itself is allocated from a number it states.
+memory_* stands for what an update needs of earlier documents (model/memory.py).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from lapwing.formats.provenance import check_held_out, check_provenance
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
+from lapwing.model.memory import TYPES as MEMORY_TYPES
+from lapwing.model.memory import Memory
 from lapwing.model.trained_on import KEPT
 from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
@@ -151,6 +154,10 @@ def to_bytes(model: LinearModel) -> bytes:
     if len(model.sketch):
         tensors["sketch"] = model.sketch
         types["sketch"] = np.uint64
+    if model.memory is not None:
+        header["memory"] = model.memory.documents
+        tensors |= {f"memory_{name}": getattr(model.memory, name) for name in MEMORY_TYPES}
+        types |= {f"memory_{name}": dtype for name, dtype in MEMORY_TYPES.items()}
     if model.coupling != Coupling():
         header["coupling"] = list(model.coupling)
     if model.held_out:
@@ -173,7 +180,7 @@ def _schema(model: LinearModel) -> int:
     """The first that can hold it."""
     text = None if model.weighting is None else model.weighting.settings
     new = text is not None and (text.is_bag or text.cut is not None)
-    unseen = model.conformal or model.calibration or model.held_out
+    unseen = model.conformal or model.calibration or model.held_out or model.memory
     return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
 
 
@@ -264,6 +271,8 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         types |= {f"calibration_{name}": np.float64 for name in CALIBRATION}
     if "sketch" in tensors:
         types["sketch"] = np.uint64
+    if "memory" in header:
+        types |= {f"memory_{name}": dtype for name, dtype in MEMORY_TYPES.items()}
     if "conformal" in header:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     _need(set(tensors) == set(types), "its tensors are not those of a model")
@@ -301,9 +310,17 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         coupling=_coupling(header),
         held_out=header.get("held_out", {}),
         sketch=_sketch(tensors),
+        memory=_memory(header, tensors, weights if calibration is None else calibration.weights),
     )
     _need(header["schema"] == _schema(model), "the schema is not that of what it holds")
     return model
+
+
+def _memory(header: dict[str, Any], tensors: dict[str, np.ndarray], weights: sp.csr_matrix) -> Memory | None:
+    if "memory" not in header:
+        return None
+    _need(isinstance(header["memory"], float), "the memory's documents are no number")
+    return Memory(header["memory"], **{name: tensors[f"memory_{name}"] for name in MEMORY_TYPES}).check(weights)
 
 
 def _sketch(tensors: dict[str, np.ndarray]) -> np.ndarray:

@@ -13,6 +13,10 @@ def _short(value: Any) -> bool:
 
 
 _CURVE = {"variances": [number], "log_likelihood": [number], "chosen": number}
+_UPDATE = {
+    "date": text, "corpus": text, "documents": count, "forget": number, "counts_for": number, "curvature": text,
+    "new_categories": [label], "new_features": count, "learned_anew": count,
+}  # fmt: skip
 SHAPE = {
     **{f"{name}?": _short for name in (
         "lapwing", "corpus", "prior", "multi_class", "variance", "intercept_variance", "class_weight", "threshold",
@@ -27,6 +31,7 @@ SHAPE = {
     "variance_curves?": named(_CURVE),
     "pooled?": {"variances": [number], "loss": [number], "chosen": number},
     "reading?": [text],
+    "updates?": [_UPDATE],
 }  # fmt: skip
 HELD_OUT = {
     "folds": count, "documents": count, "categories": count, "macro_f1": number, "micro_f1": number,

@@ -19,6 +19,7 @@ from lapwing.model.deciding import Decider
 from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
+from lapwing.model.memory import Memory
 from lapwing.model.scoring import Scorer
 from lapwing.stats.links import LINKS, MODEL_LINKS, softmax
 from lapwing.text import Weighting
@@ -63,6 +64,7 @@ class LinearModel:
     held_out    how good the whole was on documents it had not seen, as `training` measured it; empty where it did not
     conformal   what documents not fitted to say of it, for `predict_set` and `predict_sure`
     sketch      by which documents that it was trained on are known again (model/trained_on.py); empty where none is
+    memory      what an update needs of the documents before it (model/memory.py); None where it cannot be updated
     """
 
     link: str
@@ -81,6 +83,7 @@ class LinearModel:
     coupling: Coupling = NORMALISED
     held_out: dict[str, Any] = field(default_factory=dict)
     sketch: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint64))
+    memory: Memory | None = None
 
     def __post_init__(self) -> None:
         rows = row_count(self.link, len(self.classes), self.exclusive)
@@ -267,6 +270,11 @@ class LinearModel:
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn estimator that predicts by this model: `lapwing.to_sklearn`."""
         return import_module("lapwing").to_sklearn(self)
+
+    def update(self, documents: Any, labels: Any, **options: Any) -> LinearModel:
+        """The model after these documents, too, without those before: `lapwing.update`."""
+        updated: LinearModel = import_module("lapwing").update(self, documents, labels, **options)
+        return updated
 
     def predict_set(self, documents: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
         """Of every document a tuple of labels, most probable first, that holds all true ones at the rate `coverage`.

@@ -20,7 +20,8 @@ from lapwing.stats.result import FitResult
 
 MOST = 4000  # coordinates in a working set: its matrix has 128 MB
 GROWTH = 100  # coordinates that enter it in a round, at least
-INNER = 1e-10  # violations of the inner problem, relative to the penalty's slope
+INNER = 1e-2  # violations of the inner problem, relative to the penalty's slope, as a share of the tolerance,
+LEAST_INNER = 1e-12  # but no less
 HALVINGS = 40
 
 
@@ -35,7 +36,7 @@ def fit(
     state = _State(X, y, sample_weight, prior, past, link)
     proof, rounds = state.certify(beta), 0
     while proof.relative_gap > tol and rounds < max_iter:
-        after = state.step(beta)
+        after = state.step(beta, max(INNER * tol, LEAST_INNER))
         rounds += 1
         if after is None:
             break
@@ -86,7 +87,7 @@ class _State:
         loss = float(np.sum(self.weight * self.form.loss(self.y * scores)))
         return loss + penalty(self.prior, beta) + self.past.value(beta)
 
-    def step(self, beta: np.ndarray) -> np.ndarray | None:
+    def step(self, beta: np.ndarray, inner: float) -> np.ndarray | None:
         """The next point, of a lower objective; None where there is none within rounding."""
         from lapwing.kernels import subproblem
 
@@ -100,7 +101,7 @@ class _State:
         bend = self.weight * self.form.curvature(margin, theta)
         H = (part.T @ part.multiply(bend[:, None])).toarray() + self.past.curvature(working)
         b, local = beta[working].copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
-        subproblem.solve(np.ascontiguousarray(H), gradient[working].copy(), b, local, INNER)
+        subproblem.solve(np.ascontiguousarray(H), gradient[working].copy(), b, local, inner)
         change = b - beta[working]
         moved, before, share = part @ change, self.objective(beta, scores), 1.0
         for _ in range(HALVINGS):
@@ -121,7 +122,7 @@ class _State:
                 'out (curvature="diagonal")'
             )
         violation = np.where(inside, 0.0, kkt_violation(self.prior, beta, gradient))
-        room = min(max(GROWTH, np.count_nonzero(inside)), MOST - np.count_nonzero(inside))
+        room = min(GROWTH + np.count_nonzero(inside) // 10, MOST - np.count_nonzero(inside))
         worst = np.argsort(-violation, kind="stable")[:room]
         inside[worst[violation[worst] > 0.0]] = True
         return np.flatnonzero(inside)

@@ -65,6 +65,23 @@ class Past:
         slope[self.places] += self.block @ away[self.places]
         return replace(self, height=self.value(weights), centre=weights[self.index], slope=slope)
 
+    def restricted(self, index: np.ndarray, block_of: np.ndarray) -> Past:
+        """What is known of these coordinates, and of the curvature between those of the block; of others its diagonal.
+
+        Coordinates that are not known come in with nothing.
+        """
+        diagonal = self.bend.copy()
+        diagonal[self.places] += np.diagonal(self.block)
+        at = np.searchsorted(self.index, index)
+        at[at == len(self.index)] = 0
+        known = self.index[at] == index if len(self.index) else np.zeros(len(index), dtype=bool)
+        centre, slope, bend = (np.where(known, part[at] if len(part) else 0.0, 0.0)
+                               for part in (self.centre, self.slope, diagonal))  # fmt: skip
+        places = np.searchsorted(index, block_of)
+        block = self.curvature(block_of)
+        bend[places] = 0.0
+        return Past(self.height, index, centre, slope, bend, places, block)
+
     def joined(self, other: Past) -> Past:
         """The sum of two, both written at the same weights; the block is over the coordinates of both blocks."""
         index = np.union1d(self.index, other.index)

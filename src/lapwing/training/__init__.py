@@ -45,6 +45,7 @@ from lapwing.training.held_out import (
     sample_rows,
 )
 from lapwing.training.left_out import reference
+from lapwing.training.memory import remember
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
@@ -104,6 +105,7 @@ def learn(
     most_duals: int = 0,
     judge_all: bool = False,
     client: Any = None,
+    curvature: str = "diagonal",
 ) -> Trained:
     """Fit every category of a corpus; documents without labels are negatives of all of them.
 
@@ -113,6 +115,7 @@ def learn(
     and settings, its categories are taken over. It is left in place: remove it when the model is safe.
 
     most_duals   dual points are kept if all of them together are at most so many numbers
+    curvature    what the model remembers of the loss's curvature for updates: "diagonal", "full" or "none"
     judge_all    out-of-fold scores of every category, where otherwise some of many would do
     client       a `distributed.Client`: its workers fit the categories, in place of threads here
     """
@@ -141,6 +144,8 @@ def learn(
         model.provenance["ngrams"] = asdict(settings.ngrams) | {"ngrams": space.n_ngrams, "columns": len(space.node)}
     if isinstance(strategy, OneVsRest) and model.held_out:
         model = replace(model, held_out={**model.held_out, **reference(strategy, fits, model)})
+    if isinstance(strategy, OneVsRest):
+        model = replace(model, memory=remember(strategy, fits, curvature))
     return Trained(model, fits, unseen, None if decisions is None else decisions.curve)
 
 

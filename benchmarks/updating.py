@@ -1,0 +1,155 @@
+"""Reuters-21578, ModApte, in ten batches as time went by: updates beside refits and beside others' partial_fit.
+
+    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--river]
+
+The first batch trains a model with all defaults. After each further one, on the test part: macro F1 over the categories
+that occur in it, log loss relative to that of the base rates, and the seconds that the step took.
+
+    update, diagonal   lapwing.update: the past as a quadratic, its curvature on the diagonal
+    update, full       the same with the curvature between all weights of a category
+    refit on all       lapwing.train on all batches so far, with the variance of the first
+    batch alone        the same on the last batch only
+    scikit-learn       SGDClassifier(loss="log_loss").partial_fit per category, over the first batch's TfidfVectorizer
+    river              LogisticRegression().learn_one per category, over its own TFIDF (slow; with --river)
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from _corpora import path, reuters_dates
+
+from lapwing import update
+from lapwing.corpus import Corpus, read
+from lapwing.evaluate import membership
+from lapwing.evaluate.calibration import calibration
+from lapwing.model import LinearModel
+from lapwing.training import TrainSettings, learn
+from lapwing.training.update import merged
+
+warnings.simplefilter("ignore")
+
+
+def batches(count: int, categories: int | None) -> tuple[list[Corpus], Corpus]:
+    corpus, when = read(path("reuters21578.tar.xz")), reuters_dates()
+    if categories is not None:
+        train = corpus.part("train")
+        largest = {name for name, _ in Counter(c for labels in train.labels for c in labels).most_common(categories)}
+        labels = [tuple(label for label in row if label in largest) for row in corpus.labels]
+        corpus = replace(corpus, labels=labels)
+    train = corpus.part("train")
+    order = sorted(range(len(train)), key=lambda i: (when[train.ids[i]], int(train.ids[i])))
+    return [train.select(part) for part in np.array_split(np.array(order), count)], corpus.part("test")
+
+
+def measured(names: Sequence[Any], proba: np.ndarray, chosen: np.ndarray, test: Corpus) -> tuple[float, float]:
+    """Over all categories that occur in the test part; those a method does not know it never says."""
+    every = test.categories()
+    truth = membership(test.labels, every)
+    p, yes = np.full(truth.shape, 1e-4), np.zeros(truth.shape, dtype=bool)
+    for k, name in enumerate(names):
+        if name in every:
+            p[:, every.index(name)], yes[:, every.index(name)] = proba[:, k], chosen[:, k]
+    tp, size = (truth & yes).sum(axis=0), truth.sum(axis=0) + yes.sum(axis=0)
+    whole, _ = calibration(truth, p, exclusive=False)
+    return float(np.mean(2.0 * tp / size)), float(whole.relative_log_loss)
+
+
+def by_lapwing(model: LinearModel, test: Corpus) -> tuple[float, float]:
+    scores = model.scores(test.documents)
+    return measured(model.classes, model.class_proba(scores), model.decide(scores), test)
+
+
+def scikit(first: Corpus) -> Callable[[Corpus, Corpus], tuple[float, float]]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import SGDClassifier
+
+    vectorizer = TfidfVectorizer(sublinear_tf=True).fit(first.documents)
+    models: dict[str, Any] = {}
+
+    def step(batch: Corpus, test: Corpus) -> tuple[float, float]:
+        X = vectorizer.transform(batch.documents)
+        for name in sorted({*models, *batch.categories()}):
+            one = models.setdefault(name, SGDClassifier(loss="log_loss", alpha=1e-6, random_state=0))
+            one.partial_fit(X, np.array([name in labels for labels in batch.labels]), classes=[False, True])
+        T = vectorizer.transform(test.documents)
+        proba = np.column_stack([one.predict_proba(T)[:, 1] for one in models.values()])
+        return measured(list(models), proba, proba > 0.5, test)
+
+    return step
+
+
+def river() -> Callable[[Corpus, Corpus], tuple[float, float]]:
+    from river import feature_extraction, linear_model
+
+    words = feature_extraction.TFIDF()
+    models: dict[str, Any] = {}
+
+    def step(batch: Corpus, test: Corpus) -> tuple[float, float]:
+        for name in batch.categories():
+            models.setdefault(name, linear_model.LogisticRegression())
+        for text, labels in zip(batch.documents, batch.labels, strict=True):
+            words.learn_one(text)
+            x = words.transform_one(text)
+            for name, one in models.items():
+                one.learn_one(x, name in labels)
+        rows = [words.transform_one(text) for text in test.documents]
+        proba = np.array([[one.predict_proba_one(x)[True] for one in models.values()] for x in rows])
+        return measured(list(models), proba, proba > 0.5, test)
+
+    return step
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--categories", type=int)
+    parser.add_argument("--batches", type=int, default=10)
+    parser.add_argument("--river", action="store_true")
+    given = parser.parse_args()
+    parts, test = batches(given.batches, given.categories)
+    print(f"{[len(part) for part in parts]} training documents, {len(test)} test documents")
+    settings = TrainSettings(n_jobs=-1)
+    first = learn(parts[0], settings, curvature="full").model
+    ways: dict[str, LinearModel] = {"update, full": first, "update, diagonal": replace(first, memory=diagonal(first))}
+    fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
+    others = {"scikit-learn": scikit(parts[0])} | ({"river": river()} if given.river else {})
+    for k, batch in enumerate(parts):
+        for name, step in others.items():
+            begun = time.perf_counter()
+            show(k, name, step(batch, test), time.perf_counter() - begun)
+        if k == 0:
+            show(0, "first batch", by_lapwing(first, test), 0.0)
+            continue
+        for name in ways:
+            begun = time.perf_counter()
+            ways[name] = update(ways[name], batch, n_jobs=-1)
+            spent = time.perf_counter() - begun
+            gap = float(np.nanmax(ways[name].fits.gap / ways[name].fits.objective))
+            show(k, name, by_lapwing(ways[name], test), spent, f"largest relative gap {gap:.1e}")
+        for name, data in (("refit on all", reduce(merged, parts[: k + 1])), ("batch alone", batch)):
+            begun = time.perf_counter()
+            refitted = learn(data, fixed).model
+            show(k, name, by_lapwing(refitted, test), time.perf_counter() - begun)
+
+
+def diagonal(model: LinearModel) -> Any:
+    assert model.memory is not None
+    return replace(model.memory, full=np.empty(0))
+
+
+def show(batch: int, name: str, worth: tuple[float, float], seconds: float, note: str = "") -> None:
+    f1, loss = worth
+    measures = f"macro F1 {100 * f1:5.1f}  relative log loss {loss:.3f}  {seconds:6.1f} s"
+    print(f"batch {batch + 1:2}  {name:18} {measures}  {note}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

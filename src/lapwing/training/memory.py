@@ -1,0 +1,77 @@
+"""What documents leave behind when a fit is done: the quadratic of stats/past.py at its weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.engine import run_all
+from lapwing.errors import SettingsError
+from lapwing.model.memory import Memory
+from lapwing.stats.links import as_link
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.past import Past
+from lapwing.training.fit import CategoryFit
+from lapwing.training.one_vs_rest import OneVsRest
+
+CLOSE = 0.1  # share of l1 from which the slope of a feature without a weight is remembered
+MOST_KEPT = 4000  # weights up to which the curvature between them is remembered
+CURVATURES = ("diagonal", "full", "none")
+
+
+def leave_behind(
+    X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
+    past: Past, *, full: bool,
+) -> Past:  # fmt: skip
+    """`past` and these documents, together, at β (d+1,)."""
+    form = as_link(link)
+    margin = y * (X @ beta[:-1] + beta[-1])
+    theta = form.theta(margin)
+    pull, bend = weight * y * theta, weight * form.curvature(margin, theta)
+    slope = -np.append(X.T @ pull, pull.sum())
+    squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+    diagonal = np.append(squares.T @ bend, bend.sum())
+    before = past.recentred(beta)
+    total = slope + before.gradient(beta)
+    kept = beta[:-1] != 0.0
+    index = np.flatnonzero(np.append(kept | (np.abs(total[:-1]) > CLOSE * np.maximum(prior.l1[:-1], 1e-12)), True))
+    if not prior.l1[:-1].any():  # nothing is ever left out: slopes alone would be remembered of words never seen
+        index = np.flatnonzero(np.append(kept, True))
+    block_of = np.append(np.flatnonzero(kept), len(beta) - 1) if full else np.empty(0, np.int64)
+    block = np.empty((0, 0))
+    if full:
+        part = sp.hstack([X[:, block_of[:-1]], np.ones((X.shape[0], 1))], format="csr")
+        block = (part.T @ part.multiply(bend[:, None])).toarray()
+    places = np.searchsorted(index, block_of)
+    rest = diagonal[index]
+    rest[places] = 0.0
+    height = float(np.sum(weight * form.loss(margin)))
+    here = Past(height, index, beta[index], slope[index], rest, places, block)
+    return before.restricted(index, block_of).joined(here)
+
+
+def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Memory | None:
+    """Of every row; None where a sum over documents is not what was minimised, or nothing is to be remembered."""
+    settings, task, X = strategy.settings, strategy.task, strategy.features.X
+    if curvature not in CURVATURES:
+        raise SettingsError(f"curvature must be one of {', '.join(CURVATURES)}, got {curvature!r}")
+    plain = strategy.features.prior.convex and strategy.shares_columns and not settings.standardize
+    if curvature == "none" or not plain or strategy.pruning:
+        return None
+    if curvature == "full" and (most := max(len(fit.features) for fit in fits)) > MOST_KEPT:
+        raise SettingsError(
+            f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {most}; take "diagonal", or '
+            "a sparser prior"
+        )
+
+    def one(row: int) -> Past:
+        fit = fits[row]
+        beta = np.zeros(X.shape[1] + 1)
+        beta[fit.features], beta[-1] = fit.weights, fit.intercept
+        prior = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
+        weight = task.document_weights(row)
+        return leave_behind(
+            X, task.signs(row), weight, prior, beta, settings.link, Past.none(), full=curvature == "full"
+        )
+
+    return Memory.of(run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs), float(task.weights.sum()))

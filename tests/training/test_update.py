@@ -1,0 +1,141 @@
+"""Models that are updated: what they remember, what comes in, and how near they are to a fit to all documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli import build
+
+import lapwing
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError, SettingsError
+from lapwing.formats.model_file import from_bytes, to_bytes
+from lapwing.model import LinearModel
+from lapwing.text import design
+from lapwing.training import TrainSettings, learn
+from lapwing.training.update import Update, merged, retrain
+
+SETTINGS = TrainSettings(variance=30.0)
+
+
+def corpus(rows: slice, **changes: str) -> Corpus:
+    made = build.documents(300)[rows]
+    labels = [(changes.get(d.label, d.label),) for d in made]
+    return Corpus("news", "text", [d.text for d in made], labels, [d.id for d in made], True, [""] * len(made),
+                  np.ones(len(made)))  # fmt: skip
+
+
+FIRST, SECOND = slice(0, 200), slice(200, 300)
+
+
+@pytest.fixture(scope="module")
+def model() -> LinearModel:
+    return learn(corpus(FIRST), SETTINGS, curvature="full").model
+
+
+def distance(a: LinearModel, b: LinearModel) -> float:
+    texts = corpus(slice(0, 300)).documents
+    return float(np.abs(a.predict_proba(texts) - b.predict_proba(texts)).mean())
+
+
+def test_updates_come_near_the_fit_to_all(model: LinearModel) -> None:
+    exact = learn(merged(corpus(FIRST), corpus(SECOND)), SETTINGS).model
+    full = lapwing.update(model, corpus(SECOND))
+    assert model.memory is not None
+    diagonal = lapwing.update(replace(model, memory=replace(model.memory, full=np.empty(0))), corpus(SECOND))
+    assert full.fits.converged.all()
+    assert (full.fits.gap <= 1e-4 * full.fits.objective).all()
+    assert distance(full, exact) < 0.3 * distance(model, exact)
+    assert distance(full, exact) < distance(diagonal, exact)
+    assert full.fits.objective == pytest.approx(exact.fits.objective, rel=0.05)
+
+
+def test_document_frequencies_are_those_of_all_documents(model: LinearModel) -> None:
+    weighting = lapwing.update(model, corpus(SECOND)).weighting
+    both = design(merged(corpus(FIRST), corpus(SECOND)).documents, SETTINGS.text).weighting
+    assert weighting is not None
+    assert both is not None
+    assert list(weighting.terms) == list(both.terms)
+    assert weighting.document_frequency.tolist() == both.document_frequency.tolist()
+    assert weighting.n_documents == both.n_documents == 300
+
+
+def test_an_update_is_proved_by_certify(model: LinearModel) -> None:
+    one = Update(model, corpus(SECOND), 1.0, None, 1)
+    for row in range(3):
+        past, weight = one.past(row), one.task.document_weights(row)
+        found = one.fit(row, weight, past, one.start(past))
+        proof = lapwing.certify(
+            one.columns.X, one.task.signs(row), one.prior(row), found.weights, found.dual, weight, past=past
+        )
+        assert proof.gap <= 1e-4 * proof.objective
+
+
+def test_a_file_remembers(model: LinearModel, tmp_path: Path) -> None:
+    again = from_bytes(to_bytes(model))
+    one, other = (to_bytes(lapwing.update(m, corpus(SECOND))) for m in (model, again))
+    assert one == other
+
+
+def test_new_categories_and_words_come_in(model: LinearModel) -> None:
+    updated = model.update(["tin mine ore"] * 6 + ["oil and gas"] * 4, ["metal"] * 6 + ["energy"] * 4)
+    assert updated.classes == (*model.classes, "metal")
+    assert updated.predict(["ore of a tin mine", "crude oil barrel", "wheat harvest"]) == ["metal", "energy", "grain"]
+    (record,) = updated.provenance["updates"]
+    assert record["new_categories"] == ["metal"]
+    assert record["new_features"] == 4  # tin, mine, ore, and
+    assert record["counts_for"] == 210.0
+
+
+def test_forgetting(model: LinearModel) -> None:
+    turned = corpus(SECOND, energy="grain", grain="energy")
+    remembering, forgetting = (lapwing.update(model, turned, forget=share) for share in (1.0, 0.05))
+    assert forgetting.memory is not None
+    assert forgetting.memory.documents == pytest.approx(0.05 * 200 + 100)
+    texts = ["oil gas barrel crude pipeline refinery"]
+    grain = model.classes.index("grain")
+    assert forgetting.predict_proba(texts)[0, grain] > remembering.predict_proba(texts)[0, grain]
+
+
+def test_what_is_known_is_not_lost_by_an_update_with_little(model: LinearModel) -> None:
+    updated = lapwing.update(model, ["said the report"], ["money"])
+    assert distance(updated, model) < 0.05
+
+
+def test_with_the_old_documents(model: LinearModel) -> None:
+    both = retrain(model, corpus(FIRST), corpus(SECOND))
+    exact = learn(merged(corpus(FIRST), corpus(SECOND)), SETTINGS).model
+    assert np.array_equal(both.weights.toarray(), exact.weights.toarray())
+
+
+def test_matrices() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((400, 5))
+    y = (X[:, 0] - X[:, 1] + 0.5 * generator.standard_normal(400) > 0.0).astype(int)
+    kind = lapwing.MAPClassifier(variance=4.0, prior="gaussian")
+    parts = np.array_split(np.arange(400), 4)
+    joint, sequential = kind.fit(X, y), lapwing.MAPClassifier(variance=4.0, prior="gaussian")
+    for rows in parts:
+        sequential.partial_fit(X[rows], y[rows], classes=[0, 1])
+    assert sequential.score(X, y) > 0.85
+    assert np.sign(sequential.coef_.toarray()[0, :2]).tolist() == np.sign(joint.coef_.toarray()[0, :2]).tolist()
+
+
+def test_text_classifiers_are_updated() -> None:
+    made = build.documents(200)
+    model = lapwing.TextClassifier(variance=30.0).fit([d.text for d in made], [d.label for d in made])
+    before = model.predict_proba(["tanker"])
+    model.update(["oil tanker", "a tanker", "tanker at sea"], ["energy"] * 3)
+    assert model.predict_proba(["tanker"])[0, 0] > before[0, 0]
+
+
+def test_what_cannot_be_updated_says_so(model: LinearModel) -> None:
+    with pytest.raises(InputError, match="train it anew"):
+        lapwing.update(replace(model, memory=None), corpus(SECOND))
+    with pytest.raises(SettingsError, match="forget"):
+        lapwing.update(model, corpus(SECOND), forget=0.0)
+    with pytest.raises(InputError, match="expected labels for 1 documents"):
+        model.update(["text"], [])
