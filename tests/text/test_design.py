@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from lapwing.text import TextSettings, Weighting, count_terms, design, reading
+from lapwing.errors import InputError
+from lapwing.text import TextSettings, Weighting, count_terms, design, reading, rows
 
 from .strategies import texts
 
@@ -153,3 +155,11 @@ def test_progress_adds_up(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     design(TRAINING, settings(), progress=steps.append)
     assert sum(steps) == len(TRAINING)
+
+
+@pytest.mark.parametrize("more", [{}, {"word_ngrams": (1, 2)}, {"char_ngrams": (2, 3)}])
+def test_more_entries_than_a_matrix_holds_are_refused(monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]) -> None:
+    """Entries are counted with 32 bits: 2³¹ of them would wrap around without a word."""
+    monkeypatch.setattr(rows, "MOST", 5)
+    with pytest.raises(InputError, match="a matrix holds 5 at most"):
+        design(["one two three four", "five six seven"], TextSettings(stop_words="none", **more))

@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.errors import InputError
+
+MOST = 2**31 - 1  # entries of a matrix, which are counted with 32 bits
+
 
 class Counts(NamedTuple):
     """terms, sorted by code point; matrix (documents, terms), CSR, int32, indices sorted."""
@@ -31,6 +35,11 @@ def in_order(
 
     Negative ranks are left out, and those of one document that are the same added up.
     """
+    if ends[-1] > MOST:
+        raise InputError(
+            f"the documents have {int(ends[-1])} entries, and a matrix holds {MOST} at most; take fewer documents at a "
+            "time, or features that are fewer (no pairs of words, no characters in a row)"
+        )
     shape = (len(ends) - 1, width)
     if plain:
         columns = rank[numbers]
