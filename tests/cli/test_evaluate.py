@@ -163,3 +163,18 @@ def test_broader_labels_are_judged_too(run: Command, tmp_path: Path) -> None:
     assert run("evaluate", model, data, "--roll-up", "/").lines[-1].startswith("level 2: 3 labels, macro F1 ")
     assert run("report", model, data, "-o", tmp_path / "r.html", "--roll-up", "/", "--no-path").code == 0
     assert '"levels":[{"level":1,"labels":2' in (tmp_path / "r.html").read_text()
+
+
+def test_what_was_trained_on_is_read_as_then(run: Command, tmp_path: Path) -> None:
+    rows = "".join(f"{one.text};{one.label}\n" for one in build.documents())
+    (tmp_path / "d.csv").write_text(rows.replace(";", ","))
+    data, model = tmp_path / "d.csv", tmp_path / "m.lapwing"
+    columns = ("--no-header", "--text-column", "1", "--label-column", "2")
+    run("train", data, "-o", model, "--variance", "1", "--no-calibrate", *columns)
+    plain, given = run("evaluate", model, data, "--json"), run("evaluate", model, data, *columns, "--json")
+    assert plain.json == given.json
+    assert "as in training: --text-column 1 --label-column 2 --no-header" in plain.err
+    assert "as in training" not in given.err
+    assert run("report", model, data, "-o", tmp_path / "r.html", "--no-path").code == 0
+    (tmp_path / "other.csv").write_text("text,label\noil,energy\n")
+    assert run("evaluate", model, tmp_path / "other.csv", "--json").json["documents"] == 1

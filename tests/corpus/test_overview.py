@@ -122,6 +122,16 @@ def test_the_class_may_be_any_folder_of_the_path(tmp_path: Path) -> None:
     assert labels(path, label_from="^([a-z]+)/") == labels(path, label_from="(?P<label>course|faculty)") == kinds
 
 
+def test_folders_in_folders_are_remarked_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = {f"{a}/{b}/{a}{b}{i}": b"text" for a in "xy" for b in ("p", "q", "r") for i in range(2)}
+    path = write(tmp_path, {name.replace("/p/", f"/p{name[0]}/"): text for name, text in files.items()})
+    corpus.read(path)
+    assert "the 4 innermost folders; folder_level=1 (--folder-level 1) takes the 2 outermost, x, y" in caplog.text
+    caplog.clear()
+    corpus.read(path, folder_level=-1)
+    assert not caplog.text
+
+
 def test_levels_are_the_same_in_an_archive_and_below_splits(tmp_path: Path) -> None:
     import tarfile
 

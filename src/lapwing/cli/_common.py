@@ -176,6 +176,34 @@ def reading_options(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> dict[str, Any]:
+    """Options for reading, those that are not given taken from the training where DATA is what it was."""
+    source, flags = model.provenance.get("source") or {}, list(model.provenance.get("reading") or ())
+    if not flags or not isinstance(source, dict) or source.get("path") != Path(data).name:
+        return reading
+    context = click.get_current_context()
+    by_flag = {option.opts[0]: option for option in READING}
+    found, said = dict(reading), []
+    while flags:
+        flag = str(flags.pop(0))
+        option = by_flag.get(flag)
+        if option is None:  # --split, which every command has its own way with
+            flags = flags[1:]
+            continue
+        value: Any = True if option.is_flag else option.type.convert(flags.pop(0), option, context)
+        name = str(option.name)
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            continue
+        said.append(flag if option.is_flag else f"{flag} {value}")
+        if name == "no_header":
+            found["header"] = False
+        else:
+            found[name.removesuffix("_")] = int(value) if name.endswith("_column") and value.isdecimal() else value
+    if said:
+        echo(f"reading {Path(data).name} as in training: {' '.join(said)}", err=True)
+    return found
+
+
 def rows_named(model: LinearModel, names: Sequence[str]) -> list[int]:
     """The rows of the categories that --category names; all of them where it names none."""
     rows = {str(label): row for row, label in enumerate(model.categories)}

@@ -11,6 +11,7 @@ import click
 
 from lapwing.cli._common import (
     SPLITS,
+    as_in_training,
     data_argument,
     model_argument,
     read_documents,
@@ -68,6 +69,7 @@ def command(
     from lapwing.formats import load
 
     loaded = load(model)
+    reading = as_in_training(reading, loaded, data)
     if folds is not None:
         with progress_bar(quiet=as_json) as progress:
             corpus = split_part(read_documents(data, reading, progress), split, "train")

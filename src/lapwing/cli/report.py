@@ -10,6 +10,7 @@ import click
 from lapwing.cli._common import (
     SPLITS,
     ExistingPath,
+    as_in_training,
     check_output,
     read_documents,
     reading_options,
@@ -57,7 +58,7 @@ def command(
     wrong; without, what `lapwing evaluate --store` kept beside the model. Several models are compared on DATA: the
     first is the one reported on.
     """
-    from lapwing.formats import is_model_file
+    from lapwing.formats import is_model_file, load
     from lapwing.reporting import report
 
     check_output(output)
@@ -70,6 +71,8 @@ def command(
         raise InputError(f"-o must not be a file that is read, got {output!r}")
     if data is None and len(files) > 1:
         raise InputError("models are compared on documents; give DATA after them")
+    if data is not None:
+        reading = as_in_training(reading, load(files[0]), data)
     with progress_bar(quiet=as_json) as progress:
         corpus = None if data is None else read_documents(data, reading, progress)
         if corpus is not None and not no_path:

@@ -34,7 +34,7 @@ from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, spl
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, tolerant
-from lapwing.errors import CorpusError
+from lapwing.errors import CorpusError, some
 
 log = logging.getLogger(__name__)
 
@@ -133,6 +133,7 @@ class FolderReader(Reader):
         else:
             files = class_files(entries, self.source, options.labels_required)
             flat = all("/" not in f.path for f in files)
+            self._say_level(files)
             return files, {entry.index: Place.above(entry, flat) for entry in files}
         if not places:
             how = (
@@ -146,6 +147,15 @@ class FolderReader(Reader):
             )
         said_left_out([entry.path for entry in entries if entry.index not in places], self.source, "have no class")
         return sorted((entry for entry in entries if entry.index in places), key=lambda entry: entry.key), places
+
+    def _say_level(self, files: list[Entry]) -> None:
+        """Where folders lie in folders, either may be the classes."""
+        outer, inner = ({place.label for place in by_level(files, level).values()} for level in (1, -1))
+        if 1 < len(outer) < len(inner) and self.options.labels_required:
+            log.warning(
+                "%s: the classes are the %d innermost folders; folder_level=1 (--folder-level 1) takes the %d outermost, %s",
+                self.source.name, len(inner), len(outer), some(sorted(outer), 4),
+            )  # fmt: skip
 
     def documents(self, member: Member) -> Iterator[Document]:
         name, document = self._plan[member.entry.index]
