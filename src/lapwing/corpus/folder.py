@@ -153,7 +153,8 @@ class FolderReader(Reader):
         outer, inner = ({place.label for place in by_level(files, level).values()} for level in (1, -1))
         if 1 < len(outer) < len(inner) and self.options.labels_required:
             log.warning(
-                "%s: the classes are the %d innermost folders; folder_level=1 (--folder-level 1) takes the %d outermost, %s",
+                "%s: the classes are the %d innermost folders; folder_level=1 (--folder-level 1) takes the %d "
+                "outermost, %s",
                 self.source.name, len(inner), len(outer), some(sorted(outer), 4),
             )  # fmt: skip
 
