@@ -27,6 +27,7 @@ COMMANDS = {
     "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
     "bbr": ("bbr", "Train and classify with the flags and files of BBR."),
     "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),
+    "label": ("label", "Label documents on a page of this machine, those first that teach most."),
     "serve": ("serve", "Serve models over HTTP: a page to try them in, and a REST interface."),
     "completion": ("completion", "Print what makes a shell complete commands and options."),
     "reproduce": ("reproduce", "Run the experiments of a paper again, its figures beside ours."),

@@ -56,13 +56,26 @@ def listen(settings: ServeSettings) -> socket.socket:
 
 
 def serve(store: Store, settings: ServeSettings, listener: socket.socket) -> None:
+    """The REST interface and the page of these models."""
+    serve_app(guarded(store, settings), settings, listener)
+
+
+def serve_labelling(session: Any, settings: ServeSettings, listener: socket.socket) -> None:
+    """The page for labelling."""
+    from lapwing.serve.guard import Guard
+    from lapwing.serve.label import create_label_app
+
+    serve_app(Guard(create_label_app(session), settings), settings, listener)
+
+
+def serve_app(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
     """Answer until SIGINT or SIGTERM; requests under way are finished, within `grace` seconds."""
     import uvicorn
 
     from lapwing.serve.connections import Connections, most_connections, protocol
 
     config = uvicorn.Config(
-        guarded(store, settings),
+        app,
         http=protocol(Connections(most_connections(settings, 8 * BURST), settings.timeout)),
         ws="none",
         log_config=None,

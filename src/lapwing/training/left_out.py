@@ -33,11 +33,12 @@ MOST_DOCUMENTS = 1000  # scored so; what is asked is how they are distributed
 
 def left_out_scores(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    sample: np.ndarray,
+    sample: np.ndarray, columns: sp.csc_matrix | None = None,
 ) -> np.ndarray | None:  # fmt: skip
     """Of the documents `sample`, X (n, d), β (d+1,) with the intercept last; None where too many features are kept."""
     import scipy.linalg
 
+    columns = X.tocsc() if columns is None else columns
     kept = np.flatnonzero((beta[:-1] != prior.mode[:-1]) | (prior.l1[:-1] == 0.0))
     if len(kept) > MOST_KEPT:
         return None
@@ -49,7 +50,7 @@ def left_out_scores(
     theta = form.theta(margin)
     bend = weight * form.curvature(margin, theta)
     kept = kept[shared[kept]]
-    part = sp.hstack([X[:, kept], np.ones((X.shape[0], 1))], format="csr")
+    part = sp.hstack([columns[:, kept], np.ones((X.shape[0], 1))], format="csr")
     H = np.asarray((part.T @ part.multiply(bend[:, None])).todense())
     H[np.diag_indices_from(H)] += prior.l2[np.append(kept, len(beta) - 1)] + 1e-10 * H.trace() / len(H)
     rows = part[sample]
@@ -71,13 +72,15 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
     if len(few) > MOST_DOCUMENTS:
         few = np.sort(np.random.default_rng(settings.random_state).permutation(len(few))[:MOST_DOCUMENTS])
 
+    by_column = X.tocsc()
+
     def one(row: int) -> np.ndarray | None:
         fit = fits[row]
         beta = np.zeros(X.shape[1] + 1)
         beta[fit.features], beta[-1] = fit.weights, fit.intercept
         arrays = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
         weight = task.document_weights(row)
-        return left_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few)
+        return left_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few, by_column)
 
     some = [row for row in sample_rows(task, every=False).tolist() if fits[row].features.size]
     scored = dict(zip(some, run_all(one, some, n_jobs=settings.n_jobs), strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -15,13 +17,16 @@ from lapwing.training.fit import CategoryFit
 from lapwing.training.one_vs_rest import OneVsRest
 
 CLOSE = 0.1  # share of l1 from which the slope of a feature without a weight is remembered
+MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvature="full"
 MOST_KEPT = 4000  # weights up to which the curvature between them is remembered
 CURVATURES = ("diagonal", "full", "none")
+
+log = logging.getLogger("lapwing")
 
 
 def leave_behind(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    past: Past, *, full: bool,
+    past: Past, *, full: bool, squares: sp.csr_matrix | None = None,
 ) -> Past:  # fmt: skip
     """`past` and these documents, together, at β (d+1,)."""
     form = as_link(link)
@@ -29,7 +34,7 @@ def leave_behind(
     theta = form.theta(margin)
     pull, bend = weight * y * theta, weight * form.curvature(margin, theta)
     slope = -np.append(X.T @ pull, pull.sum())
-    squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+    squares = squared(X) if squares is None else squares
     diagonal = np.append(squares.T @ bend, bend.sum())
     before = past.recentred(beta)
     total = slope + before.gradient(beta)
@@ -50,6 +55,10 @@ def leave_behind(
     return before.restricted(index, block_of).joined(here)
 
 
+def squared(X: sp.csr_matrix) -> sp.csr_matrix:
+    return sp.csr_matrix((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+
+
 def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Memory | None:
     """Of every row; None where a sum over documents is not what was minimised, or nothing is to be remembered."""
     settings, task, X = strategy.settings, strategy.task, strategy.features.X
@@ -58,11 +67,16 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Me
     plain = strategy.features.prior.convex and strategy.shares_columns and not settings.standardize
     if curvature == "none" or not plain or strategy.pruning:
         return None
+    if curvature == "diagonal" and len(fits) > MOST_ROWS:
+        log.info("more than %d categories: the model remembers nothing to be updated by", MOST_ROWS)
+        return None
     if curvature == "full" and (most := max(len(fit.features) for fit in fits)) > MOST_KEPT:
         raise SettingsError(
             f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {most}; take "diagonal", or '
             "a sparser prior"
         )
+
+    squares, past, full = squared(X), Past.none(), curvature == "full"
 
     def one(row: int) -> Past:
         fit = fits[row]
@@ -70,8 +84,7 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Me
         beta[fit.features], beta[-1] = fit.weights, fit.intercept
         prior = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
         weight = task.document_weights(row)
-        return leave_behind(
-            X, task.signs(row), weight, prior, beta, settings.link, Past.none(), full=curvature == "full"
-        )
+        y = task.signs(row)
+        return leave_behind(X, y, weight, prior, beta, settings.link, past, full=full, squares=squares)
 
     return Memory.of(run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs), float(task.weights.sum()))

@@ -1,0 +1,277 @@
+"""One person labelling a pool of documents: what is shown next, what was answered, and the model learned from it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError, LapwingError
+from lapwing.labelling.answers import Answers
+from lapwing.labelling.strategies import next_documents
+from lapwing.model import LinearModel
+from lapwing.text import TextSettings, design
+from lapwing.training import TrainSettings, learn
+from lapwing.training.again import settings_of
+
+LEAST_POSITIVES = 2  # of two categories or more, and of as many documents outside, before a model is learned
+AHEAD = 3  # times the batch: documents chosen in advance, so that none waits for a fit
+MARKS = 60  # words highlighted
+
+log = logging.getLogger("lapwing")
+
+
+class Session:
+    """Documents, categories and answers.
+
+    pool         texts without labels, with distinct ids
+    categories   names, in the order of their keys; those of the model first, where there is one
+    exclusive    a document has just one
+    strategy     see labelling/strategies.py; before there is a model, documents with a category's name come first
+    every        answers after which a model is learned anew, in the background
+    """
+
+    def __init__(
+        self, pool: Corpus, answers: Answers, categories: Sequence[str] = (), *, model: LinearModel | None = None,
+        exclusive: bool = True, strategy: str = "uncertainty", every: int = 5, seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.model, self.base = model, model
+        known = [] if model is None else [str(label) for label in model.classes]
+        answered = [str(label) for record in answers.records for label in record.get("labels", [])]
+        self.categories = list(dict.fromkeys([*known, *categories, *answered]))
+        if not self.categories:
+            raise InputError("expected a model or names of categories to label with (--model, --category)")
+        if len(set(pool.ids)) != len(pool.ids):
+            raise InputError(f"{pool.name}: expected distinct ids, by which answers are found again")
+        if model is not None and model.weighting is None:
+            raise InputError("the model was trained on vectors, and no text can be made into one")
+        self.exclusive = exclusive if model is None else model.exclusive
+        self.pool, self.answers, self.strategy, self.every, self.seed = pool, answers, strategy, every, seed
+        self.number = {id: i for i, id in enumerate(pool.ids)}
+        self.settings = TrainSettings() if model is None else settings_of(model)
+        text = self.settings.text if model is None or model.weighting is None else model.weighting.settings
+        self.X = design(pool.documents, replace(text, min_df=1) if isinstance(text, TextSettings) else text).matrix
+        self.lock, self.learning, self.learned_at = threading.RLock(), False, len(answers.records)
+        self.order: list[tuple[str, bool]] = [(str(one["id"]), False) for one in answers.records]
+        self.order += [(id, True) for id in answers.skipped]
+        self.curve: list[dict[str, Any]] = []
+        self.guesses: list[bool] = []
+        self.queue: list[int] = []
+        self.proba: np.ndarray | None = None
+        if answers.records:
+            self._learn()
+        self._rank()
+
+    # What is asked
+
+    @property
+    def done(self) -> set[int]:
+        ids = [*(str(one["id"]) for one in self.answers.records), *self.answers.skipped]
+        return {self.number[id] for id in ids if id in self.number}
+
+    def current(self) -> int | None:
+        """The document to be shown; None where none is left."""
+        with self.lock:
+            done = self.done
+            self.queue = [i for i in self.queue if i not in done]
+            if not self.queue:
+                self._rank()
+            return self.queue[0] if self.queue else None
+
+    def answer(self, id: str, labels: Sequence[str]) -> None:
+        """On disk when this returns; a model is learned in the background after some of them."""
+        with self.lock:
+            i = self._expected(id)
+            wrong = [label for label in labels if label not in self.categories]
+            if wrong or (self.exclusive and len(labels) != 1):
+                raise InputError(
+                    f"expected {'one' if self.exclusive else 'some'} of the categories, got {list(labels)}"
+                )
+            if self.model is not None and self.proba is not None:
+                self.guesses.append(self._guess(i) == set(labels))
+            self.answers.add(id, self.pool.documents[i], list(labels))
+            self.order.append((id, False))
+            due = len(self.answers.records) - self.learned_at >= self.every
+        if due:
+            self._learn_in_background()
+
+    def skip(self, id: str) -> None:
+        with self.lock:
+            self._expected(id)
+            self.answers.skip(id)
+            self.order.append((id, True))
+
+    def undo(self) -> None:
+        """The last answer, or skip, is taken back, and its document shown again."""
+        with self.lock:
+            if not self.order:
+                raise InputError("there is no answer to take back")
+            id, skipped = self.order.pop()
+            self.answers.undo(skip=skipped)
+            if not skipped and self.guesses:
+                self.guesses.pop()
+            self.learned_at = min(self.learned_at, len(self.answers.records))
+            if id in self.number:
+                self.queue.insert(0, self.number[id])
+
+    def _expected(self, id: str) -> int:
+        if id not in self.number or self.number[id] in self.done:
+            raise InputError(f"document {id!r} is not one that is waiting for an answer; load the page again")
+        return self.number[id]
+
+    def _guess(self, i: int) -> set[str]:
+        assert self.model is not None
+        chosen = self.model.decide(self.model.scores([self.pool.documents[i]]))[0]
+        return {str(label) for label, yes in zip(self.model.classes, chosen, strict=True) if yes}
+
+    # What is learned
+
+    def _learn_in_background(self) -> None:
+        with self.lock:
+            if self.learning:
+                return
+            self.learning = True
+        threading.Thread(target=self._learn_and_rank, daemon=True).start()
+
+    def _learn_and_rank(self) -> None:
+        try:
+            self._learn()
+            self._rank()
+        except LapwingError as error:  # answers are safe; the next ones may do
+            log.warning("no model was learned: %s", error)
+        finally:
+            self.learning = False
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Until nothing is being learned."""
+        import time
+
+        until = time.monotonic() + seconds
+        while self.learning and time.monotonic() < until:
+            time.sleep(0.01)
+
+    def labelled(self) -> Corpus:
+        with self.lock:
+            records = list(self.answers.records)
+        n = len(records)
+        return Corpus(
+            self.answers.path.name, "text", [str(one["text"]) for one in records],
+            [tuple(one["labels"]) for one in records], [str(one["id"]) for one in records], self.exclusive, [""] * n,
+            np.ones(n),
+        )  # fmt: skip
+
+    def _learn(self) -> None:
+        corpus = self.labelled()
+        count = Counter(label for labels in corpus.labels for label in labels)
+        if self.base is not None and self.base.memory is not None:
+            if len(corpus):
+                self._take(self.base.update(corpus.documents, [list(labels) for labels in corpus.labels]), len(corpus))
+            return
+        enough = [label for label, times in count.items() if times >= LEAST_POSITIVES]
+        if len(enough) < (2 if self.exclusive else 1) or len(corpus) - min(count.values()) < LEAST_POSITIVES:
+            return
+        self._take(learn(corpus, self.settings, curvature="none").model, len(corpus))
+
+    def _take(self, model: LinearModel, answers: int) -> None:
+        with self.lock:
+            self.model, self.learned_at = model, answers
+            held_out = model.held_out if self.base is None else {}
+            recent = self.guesses[-50:]
+            self.curve.append(
+                {
+                    "labels": answers,
+                    "macro_f1": held_out.get("macro_f1"),
+                    "guessed": float(np.mean(recent)) if recent else None,
+                }
+            )
+
+    def _rank(self) -> None:
+        """Choose the next documents by the model there is."""
+        with self.lock:
+            done = self.done
+            model, seed = self.model, self.seed + len(self.answers.records)
+        left = np.array([i for i in range(len(self.pool)) if i not in done], dtype=np.int64)
+        if not len(left):
+            self.queue = []
+            return
+        if model is None:
+            queue, proba = self._named_first(left, seed), None
+        else:
+            proba = model.predict_proba([self.pool.documents[i] for i in left])
+            count = AHEAD * self.every
+            chosen = next_documents(self.strategy, proba, self.X[left], count, exclusive=self.exclusive, seed=seed)
+            queue = left[chosen].tolist()
+        with self.lock:
+            first = self.queue[:1]  # what is on the page stays there
+            done = self.done
+            self.queue = [i for i in dict.fromkeys([*first, *queue]) if i not in done]
+            self.proba = proba
+            self.left = left
+
+    def _named_first(self, left: np.ndarray, seed: int) -> list[int]:
+        """Without a model: documents in which a category's name stands, categories by turns; then any."""
+        generator = np.random.default_rng(seed)
+        shuffled = generator.permutation(left).tolist()
+        texts = {i: self.pool.documents[i].lower() for i in shuffled}
+        queues = [[i for i in shuffled if name.lower() in texts[i]] for name in self.categories]
+        turns = [queue[k] for k in range(max(map(len, queues), default=0)) for queue in queues if k < len(queue)]
+        return list(dict.fromkeys([*turns, *shuffled]))[: AHEAD * self.every]
+
+    # What is shown
+
+    def state(self) -> dict[str, Any]:
+        """All that the page shows, as JSON."""
+        i = self.current()
+        with self.lock:
+            counts = Counter(str(label) for one in self.answers.records for label in one["labels"])
+            return {
+                "categories": [
+                    {"name": name, "labelled": counts[name], **self._unfound(name)} for name in self.categories
+                ],
+                "exclusive": self.exclusive,
+                "answered": len(self.answers.records),
+                "skipped": len(self.answers.skipped),
+                "pool": len(self.pool),
+                "undo": bool(self.order),
+                "learning": self.learning,
+                "strategy": self.strategy,
+                "curve": self.curve,
+                "document": None if i is None else self._shown(i),
+            }
+
+    def _unfound(self, name: str) -> dict[str, Any]:
+        """How many of a category are still to be found: Σ p over those without an answer, ± two deviations."""
+        if self.model is None or self.proba is None or name not in map(str, self.model.classes):
+            return {"unfound": None}
+        k = list(map(str, self.model.classes)).index(name)
+        done = self.done
+        p = self.proba[[j for j, i in enumerate(self.left.tolist()) if i not in done], k]
+        spread = 2.0 * float(np.sqrt(np.sum(p * (1.0 - p))))
+        found = float(p.sum())
+        ends = [round(max(found - spread, 0.0), 1), round(found + spread, 1)]
+        return {"unfound": round(found, 1), "unfound_range": ends}
+
+    def _shown(self, i: int) -> dict[str, Any]:
+        text = self.pool.documents[i]
+        shown: dict[str, Any] = {"id": self.pool.ids[i], "text": text, "marks": [], "probabilities": {}, "about": None}
+        if self.model is None:
+            return shown
+        explained = self.model.explain(text)
+        proba = self.model.predict_proba([text])[0]
+        shown["probabilities"] = {str(c): float(p) for c, p in zip(self.model.classes, proba, strict=True)}
+        if explained.categories:
+            best = max(explained.categories, key=lambda one: one.probability)
+            shown["about"] = str(best.category)
+            marks = [
+                [start, end, float(part.contribution)]
+                for part in best.contributions[:MARKS]
+                for start, end in part.spans
+            ]
+            shown["text"], shown["marks"] = explained.text, sorted(marks)
+        return shown

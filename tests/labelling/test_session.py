@@ -1,0 +1,152 @@
+"""Labelling without a browser: what is asked, what is kept, what is learned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cli import build
+
+from lapwing.corpus import Corpus, read
+from lapwing.errors import InputError, SettingsError
+from lapwing.labelling import STRATEGIES, Answers, Session, next_documents
+
+MADE = build.documents(120)
+TRUTH = {str(i): d.label for i, d in enumerate(MADE)}
+NAMES = ["energy", "grain", "money"]
+
+
+def pool() -> Corpus:
+    n = len(MADE)
+    return Corpus("pool", "text", [d.text for d in MADE], [()] * n, list(TRUTH), False, [""] * n, np.ones(n))
+
+
+def session(path: Path, **options: object) -> Session:
+    return Session(pool(), Answers(path), NAMES, **options)  # type: ignore[arg-type]
+
+
+def answer(one: Session, count: int) -> list[str]:
+    asked = []
+    for _ in range(count):
+        i = one.current()
+        assert i is not None
+        asked.append(one.pool.ids[i])
+        one.answer(asked[-1], [TRUTH[asked[-1]]])
+        one.wait()
+    return asked
+
+
+def test_answers_are_a_corpus_and_teach(tmp_path: Path) -> None:
+    one = session(tmp_path / "labels.jsonl")
+    asked = answer(one, 30)
+    assert len(set(asked)) == 30
+    assert one.model is not None
+    right = [one.model.predict([d.text])[0] == d.label for d in MADE]
+    assert np.mean(right) > 0.9
+    state = one.state()
+    assert state["answered"] == 30
+    assert len(state["curve"]) >= 3
+    for found in state["categories"]:
+        assert found["unfound_range"][0] <= found["unfound"] <= found["unfound_range"][1]
+    corpus = read(tmp_path / "labels.jsonl")
+    assert [labels[0] for labels in corpus.labels] == [TRUTH[id] for id in asked]
+
+
+def test_a_session_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    first = session(path)
+    asked = answer(first, 12)
+    i = first.current()
+    assert i is not None
+    first.skip(first.pool.ids[i])
+    with open(path, "ab") as file:  # cut off in the middle of a line
+        file.write(b'{"id": "77", "text": "half of')
+    again = session(path)
+    assert again.state()["answered"] == 12
+    assert again.state()["skipped"] == 1
+    assert again.model is not None
+    assert not {*asked, first.pool.ids[i]} & set(answer(again, 20))
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 32
+
+
+def test_undo(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    one = session(path)
+    asked = answer(one, 3)
+    one.undo()
+    assert one.pool.ids[one.current() or 0] == asked[-1]
+    assert [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()] == asked[:2]
+    one.skip(asked[-1])
+    one.undo()
+    assert one.pool.ids[one.current() or 0] == asked[-1]
+    one.undo()
+    one.undo()
+    with pytest.raises(InputError, match="no answer to take back"):
+        one.undo()
+    assert path.read_bytes() == b""
+
+
+def test_what_is_not_asked_is_not_answered(tmp_path: Path) -> None:
+    one = session(tmp_path / "labels.jsonl")
+    with pytest.raises(InputError, match="expected one of the categories"):
+        one.answer("0", ["metal"])
+    with pytest.raises(InputError, match="waiting"):
+        one.answer("none", ["grain"])
+    (done,) = answer(one, 1)
+    with pytest.raises(InputError, match="waiting"):
+        one.answer(done, ["grain"])
+
+
+def test_another_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("one\ntwo\n", encoding="utf-8")
+    with pytest.raises(InputError, match="name another file"):
+        Answers(path)
+    assert path.read_text(encoding="utf-8") == "one\ntwo\n"
+
+
+def test_names_alone_begin(tmp_path: Path) -> None:
+    """Documents in which the name of a category stands come first."""
+    one = Session(pool(), Answers(tmp_path / "a"), ["harvest", "barrel"])
+    i = one.current()
+    assert i is not None
+    assert "harvest" in MADE[i].text.lower()
+
+
+def test_a_model_is_updated(tmp_path: Path) -> None:
+    import lapwing
+
+    model = lapwing.TextClassifier(variance=30.0).fit([d.text for d in MADE[:60]], [d.label for d in MADE[:60]]).model_
+    one = Session(pool(), Answers(tmp_path / "a"), ["metal"], model=model)
+    assert one.categories == [*NAMES, "metal"]
+    for _ in range(5):
+        i = one.current()
+        assert i is not None
+        one.answer(one.pool.ids[i], ["metal"])
+        one.wait()
+    assert one.model is not None
+    assert one.model.classes[-1] == "metal"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_strategies(strategy: str) -> None:
+    X = sp.csr_matrix(np.eye(6)[[0, 0, 1, 2, 3, 4]])
+    proba = np.array([[0.5], [0.5], [0.45], [0.99], [0.02], [0.9]])
+    found = next_documents(strategy, proba, X, 3, exclusive=False)
+    assert len(set(found)) == 3
+    assert found == next_documents(strategy, proba, X, 3, exclusive=False)
+    expected = {"uncertainty": {0, 1, 2}, "change": {0, 1, 2}, "probable": {3, 5}, "random": set(range(6))}
+    if strategy == "diverse":
+        assert len({0, 1} & set(found)) == 1  # they are alike
+    elif strategy == "probable":
+        assert found[:2] == [3, 5]
+    else:
+        assert set(found) <= expected[strategy]
+
+
+def test_an_unknown_strategy() -> None:
+    with pytest.raises(SettingsError, match="strategy must be one of"):
+        next_documents("best", np.ones((1, 1)), sp.csr_matrix((1, 1)), 1, exclusive=False)
