@@ -17,6 +17,7 @@ from lapwing.reporting.mistakes import Reader, worst_mistakes
 
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
 MOST_SUSPECTS = 40
+MOST_PREDICTED = 8  # labels that are named beside a mistake
 EXAMPLE = range(150, 900)  # characters of the text that stands in the box at first
 
 
@@ -128,7 +129,8 @@ def read_documents(
 
     def record(i: int, k: int) -> dict[str, Any]:
         put_in = [str(model.classes[c]) for c in np.flatnonzero(decided[i]).tolist()]
-        return reader.record(i, k, proba, truth, put_in)
+        more = {"more": len(put_in) - MOST_PREDICTED} if len(put_in) > MOST_PREDICTED else {}
+        return reader.record(i, k, proba, truth, put_in[:MOST_PREDICTED]) | {"document": i} | more
 
     suspects = look_mislabelled(proba, truth)[:MOST_SUSPECTS]
     doubted = set(suspects)

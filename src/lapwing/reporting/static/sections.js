@@ -19,6 +19,8 @@ function headOf(data) {
   ];
 }
 
+const FEWEST_POINTS = 6; // categories from which a cloud of them shows anything
+
 function categoriesSection(data, open) {
   const evaluated = Boolean(data.evaluation);
   const rate = (key, label, title) => ({ key, label, title, text: (row) => percent(row[key]) });
@@ -48,7 +50,7 @@ function categoriesSection(data, open) {
     data.calibration ? h("p", null, `${data.calibration.in_words[0].toUpperCase()}${data.calibration.in_words.slice(1)}.`) : null,
     sortableTable(data.categories, columns, { caption: "Categories", filter: "Filter categories by name", open }));
   const charts = [];
-  if (data.categories.length > 1) charts.push(keptFigure(data.categories, open));
+  if (data.categories.length >= FEWEST_POINTS) charts.push(keptFigure(data.categories, open));
   if (data.calibration) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together.", data.calibration));
   if (data.selective) charts.push(riskFigure(data.selective, data.model.exclusive));
   if (charts.length) found.append(h("div", { class: "charts" }, charts));
@@ -84,7 +86,7 @@ function documentList(documents, data) {
     const names = (labels) => (labels.length ? labels.flatMap((label, k) => [k ? ", " : "", name(label)]) : "nothing");
     const details = h("details", null, h("summary", null,
       h("span", { class: one.missed ? "missed" : "false" }, one.missed ? "missed" : "wrong"), " ", h("strong", null, name(category.name)),
-      h("span", { class: "note" }, ` ${said}, probability ${probability(one.probability)}; put in `, names(one.predicted), ", labelled ", names(one.labels), " · ", name(one.id)),
+      h("span", { class: "note" }, ` ${said}, probability ${probability(one.probability)}; put in `, names(one.predicted), one.more ? ` and ${whole(one.more)} more` : "", ", labelled ", names(one.labels), " · ", name(one.id)),
       one.text ? h("span", { class: "start" }, name(Array.from(one.text.trim()).slice(0, 200).join(""))) : null));
     details.addEventListener("toggle", () => {
       if (!details.open || details.children.length > 1) return;
@@ -99,7 +101,9 @@ function documentList(documents, data) {
 function documentsSections(data) {
   const found = [];
   if (data.mistakes?.length) {
-    const worst = data.mistakes.filter((one) => !one.suspect).sort((a, b) => b.loss - a.loss).slice(0, 20);
+    const seen = new Set();
+    const first = (one) => !data.model.exclusive || (!seen.has(one.document) && seen.add(one.document)); // missed by one class, wrong in another
+    const worst = data.mistakes.filter((one) => !one.suspect).sort((a, b) => b.loss - a.loss).filter(first).slice(0, 20);
     found.push(section("mistakes", "Worst mistakes",
       h("p", { class: "note" }, "Decisions that were furthest from the label, over all categories"
         + (data.suspects?.length ? ", but for those whose label itself looks wrong: they are in the list below" : "") + ". Open one to read it."), legend(), documentList(worst, data)));
