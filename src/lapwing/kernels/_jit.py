@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numba
@@ -14,6 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from lapwing.kernels._cache import KernelCache
 from lapwing.kernels._libraries import KernelCompiler, PartCompiler
+from lapwing.kernels._typing import remembering
 
 # Sums may be taken in another order, and so several at a time.
 REASSOCIATING = {"reassoc", "contract"}
@@ -42,21 +44,26 @@ class _Kernel(numba.core.registry.CPUDispatcher):
     inside: _Part
 
     def compile(self, sig: Any) -> Any:
-        """What compiling leaves lives on: to look through it for garbage again and again takes a tenth of the time."""
-        with global_compiler_lock:
-            collecting = gc.isenabled()
-            gc.disable()
-            try:
-                return super().compile(sig)
-            finally:
-                if collecting:
-                    gc.enable()
+        with global_compiler_lock, remembering(), _uncollected():
+            return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self.inside.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
         return self.inside.get_overload(sig)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What compiling leaves lives on: to look through it for garbage again and again takes a tenth of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _Part(numba.core.registry.CPUDispatcher):

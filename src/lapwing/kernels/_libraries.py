@@ -62,10 +62,10 @@ class _KernelLibrary(JITCodeLibrary):
                     self._codegen.set_env(variable.name, environment)
 
     def _optimize_final_module(self) -> None:
-        for function in self._final_module.functions:
+        super()._optimize_final_module()
+        for function in self._final_module.functions:  # before, those called once would all be written into the caller
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
-        super()._optimize_final_module()
 
 
 class PartCompiler(Compiler):

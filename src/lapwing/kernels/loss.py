@@ -246,6 +246,31 @@ def assign(out, values):
 
 
 @part
+def fill(out, value):
+    """out ← value"""
+    for i in range(out.size):
+        out[i] = value
+
+
+@part
+def dot(a, b):
+    """Σ_i a_i b_i, in turn."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@part
+def in_turn(values):
+    """Σ_i values_i, from the first to the last."""
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+    return total
+
+
+@part
 def has(values):
     """Whether some entry is not 0. Expressions over whole arrays take seconds to compile."""
     for value in values:

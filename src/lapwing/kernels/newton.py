@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels import quadratic, wide
+from lapwing.kernels import quadratic
+from lapwing.kernels import wide as matrix_free
 from lapwing.kernels._jit import inlined, kernel, part
 from lapwing.kernels.loss import (
     assign,
@@ -258,15 +259,13 @@ def _dual(documents, prior, gradient, theta, best, best_theta):
 
 
 @kernel
-def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
+def fit(X, documents, prior, beta, tol, max_rounds, dense, known):
     """Minimise the objective of the heading.
 
-    beta                start; overwritten by the solution
-    dense, matrix_free  one of them is None, and what hangs on it is not compiled: the most features in a working set
-                        whose Hessian is written out, and the fit is given up where more are needed; or True, and
-                        none is, however many there are
-    known               (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either; overwritten by
-                        them, the gradient near the solution
+    beta    start; overwritten by the solution
+    dense   the most features in a working set whose Hessian is written out
+    known   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either; overwritten by them, the
+            gradient near the solution
     """
     y, weight, link = documents
     n, d = y.size, beta.size - 1
@@ -288,9 +287,7 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
     gap = kkt = kkt_bound = np.inf
     fell, t = 0.0, 1.0  # how far the objective fell in the last round, and the share of its step that was taken
     precision = ROUGH  # of the quadratic model's solution
-    floor, least = (0.1, 0.0) if matrix_free is None else (0.5, LEAST)  # at its finest, relative to tol; to spare
-    if dense is not None:
-        H, A = np.empty((0, 0)), np.empty((0, 0))
+    H, A = np.empty((0, 0)), np.empty((0, 0))
     rounds, converged, cautious, changed = 0, False, False, True
     while rounds < max_rounds:
         # Grow the working set.
@@ -298,9 +295,9 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
         grown = grow(features, kept, inside, strong, beta, gradient, _most(kept, t, fell, objective))
         changed = changed or kept < m or grown > kept
         m = grown
-        if dense is not None:
-            if m > dense:
-                break
+        wide = m > dense
+        floor, least = (0.5, LEAST) if wide else (0.1, 0.0)  # precision at its finest, relative to tol; to spare
+        if not wide:
             H, A = _room(H, m, dense), _room(A, m, dense)
         if changed:
             entries, changed = lists(X.columns, features, m, n), False
@@ -317,10 +314,10 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
             # its minimum b,
             old = taken(beta, features, m)
             b, slope = old.copy(), G.copy()
-            if matrix_free is not None:
-                model = wide.model(X.columns, entries, offset, features, curvature, cut)
-                wide.solve(model, slope, b, local, precision)
-            if dense is not None:
+            if wide:
+                model = matrix_free.model(X.columns, entries, offset, features, curvature, cut)
+                matrix_free.solve(model, slope, b, local, precision)
+            else:
                 _hessian(entries, curvature, cut, m, H)
                 if centred:
                     _add_offsets(offset, H)

@@ -23,7 +23,7 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, inlined, kernel, part
 from lapwing.kernels._lanes import LANES
-from lapwing.kernels.loss import assign, has, intercept_only
+from lapwing.kernels.loss import assign, dot, has, in_turn, intercept_only
 from lapwing.kernels.nouns import Documents, PriorArrays
 from lapwing.kernels.ridge_few import across_last, from_few, proof, reaches, squares_of, sums_of, that_bend
 from lapwing.kernels.ridge_passes import back, forth, join, lanes_of, split, split_by, those
@@ -38,7 +38,8 @@ EARLY = 1e3  # relative gap above which a direction may be rough
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
 RISE = 1e-9  # relative rise of the objective that rounding does not explain
 FULL, CONJUGATE, NONE = range(3)  # directions a lane may take: any; of conjugate gradients only; or it ends at its best
-IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = range(6)  # what a lane is at
+# What a lane is at. A part is compiled for every plain number it is called with, and once for these.
+IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = (np.int64(k) for k in range(6))
 
 
 @part
@@ -53,7 +54,7 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
         for i in range(y.size):
             margin[i] = y[i] * beta[d]
         return
-    common = np.sum(offset * beta)
+    common = dot(offset, beta)
     for i in range(y.size):
         total = common
         for k in range(indptr[i], indptr[i + 1]):
@@ -64,7 +65,7 @@ def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margi
 @part
 def _again(indptr, indices, data, offset, y, weight, link, best, beta, margin, shift, theta, pull):
     """Go back to the best β there was. Returns the loss."""
-    common = np.sum(offset * best)
+    common = dot(offset, best)
     for i in range(y.size):
         total = common
         for k in range(indptr[i], indptr[i + 1]):
@@ -177,7 +178,7 @@ def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns,
     objective, gap, kkt, kkt_bound = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     rounds, converged = np.zeros(K, np.int64), np.zeros(K, np.bool_)
     thetas = np.empty((K, n))
-    centred = np.any(offset)
+    centred = has(offset)
 
     # What a pass reads and writes: the lanes of a document or feature together.
     A, B, Q, W = lanes_of(n), lanes_of(n), lanes_of(n), lanes_of(n)  # A is 0 but for lanes at DIRECTION
@@ -192,7 +193,9 @@ def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns,
     reach, flat = np.empty((len(l2s), n)), np.empty(len(l2s), np.bool_)
     for k in range(len(l2s)):
         reaches(indptr, indices, data, l2s[k], reach[k])
-        flat[k] = np.any(l2s[k] == 0.0)
+        flat[k] = False
+        for j in range(size):
+            flat[k] = flat[k] or l2s[k, j] == 0.0
     loss, stuck = np.zeros(LANES), np.zeros(LANES, np.int64)
     cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
     best, lowest, trust = np.empty((LANES, size)), np.empty(LANES), np.empty(LANES, np.int64)
@@ -227,7 +230,7 @@ def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns,
                 cut[lane], refined[lane] = BENDS, 0
                 lowest[lane], trust[lane] = np.inf, FULL
                 at[lane] = GRADIENT
-        if np.all(at == IDLE):
+        if those(at, IDLE, lanes).size == LANES:
             return objective, gap, kkt, kkt_bound, rounds, converged, thetas
 
         join(those(at, STEP, lanes), steps, P)
@@ -252,13 +255,15 @@ def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns,
             at[lane] = GRADIENT
         join(those(at, GRADIENT, lanes), pull, B)
 
-        back(indptr, indices, data, offset, A if np.any(at == DIRECTION) else A[:0], B, Q, W, out)
+        searching = those(at, DIRECTION, lanes).size > 0
+        back(indptr, indices, data, offset, A if searching else A[:0], B, Q, W, out)
 
-        if np.any(at == DIRECTION):
+        if searching:
             _descend(at, lanes, P, out, l2, step, residual, inverse, search)
             split(those(at, FOUND, lanes), step, steps)
             for lane in those(at, FOUND, lanes):
-                A[:, lane] = 0.0
+                for i in range(n):
+                    A[i, lane] = 0.0
                 at[lane] = STEP
 
         # Where a gradient has come: measure the gap; if it is too wide, find the next direction or begin to.
@@ -333,7 +338,7 @@ def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns,
                     at[lane] = STEP
                     continue
             if relative > EARLY:  # one curvature for all is near enough
-                share = np.sum(curvature[lane]) / np.sum(weight)
+                share = in_turn(curvature[lane]) / in_turn(weight)
                 for j in range(size):
                     diagonal[lane, j] = share * squares[slot, j]
             else:
@@ -349,7 +354,8 @@ def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns,
             _begin(beginning, l2, diagonal, gradient, step, residual, inverse, search)
             join(beginning, curvature, A)
         for lane in beginning:
-            B[:, lane] = 0.0
+            for i in range(n):
+                B[i, lane] = 0.0
             at[lane] = DIRECTION
-        if np.any(at == DIRECTION):
+        if those(at, DIRECTION, lanes).size > 0:
             _turn(at, P, residual, inverse, search)

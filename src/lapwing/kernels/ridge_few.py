@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, part
-from lapwing.kernels.loss import assign
+from lapwing.kernels.loss import assign, dot, fill, in_turn
 
+STEPS = 300  # of conjugate gradients among the few at most
 HEAVIEST = 1e9  # a document that bends the loss so much more than the prior needs the whole Hessian
 
 
@@ -28,7 +29,7 @@ def reaches(indptr, indices, data, l2, out):
 @part
 def sums_of(indptr, indices, data, weight, out):
     """Σ_i c_i x_ij of every feature."""
-    out[:] = 0.0
+    fill(out, 0.0)
     for i in range(weight.size):
         for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
             out[np.uint32(indices[k])] += weight[i] * data[k]
@@ -37,7 +38,7 @@ def sums_of(indptr, indices, data, weight, out):
 @part
 def squares_of(indptr, indices, data, weight, out):
     """Σ_i c_i x_ij² of every feature."""
-    out[:] = 0.0
+    fill(out, 0.0)
     for i in range(weight.size):
         for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
             out[np.uint32(indices[k])] += weight[i] * data[k] * data[k]
@@ -147,10 +148,11 @@ def from_few(
         bending, heads = 0.0, np.inf
     uu, uh, hh = _rooted(E, mean, squares, l2, gradient, max(bending, 0.0) / heads, heads, 0.01 * average, root, u, h)
 
-    column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.zeros(m + 1, np.uint64)
+    column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.empty(m + 1, np.uint64)
     # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
     right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
     at, one = np.uint64(0), np.uint64(1)
+    start[0] = at
     for a in range(m):
         i = few[a]
         scale = np.sqrt(curvature[i])
@@ -165,16 +167,18 @@ def from_few(
         start[a + 1] = at
         right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + (vv - vu * vu / uu) / weight[i], vu
 
-    z, residual, image = np.zeros(m), right.copy(), np.empty(m)
-    direction = residual / diagonal
-    rho, gain = np.sum(residual * direction), hh - uh * uh / uu
-    for _ in range(300):
-        if np.sum(residual * residual) <= precision * gain:
+    z, residual, image, direction = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    rho, gain = 0.0, hh - uh * uh / uu
+    for a in range(m):
+        z[a], residual[a], direction[a] = 0.0, right[a], right[a] / diagonal[a]
+        rho += residual[a] * direction[a]
+    for _ in range(STEPS):
+        if dot(residual, residual) <= precision * gain:
             break
         for a in range(m):
             for k in range(start[a], start[a + 1]):
                 total[column[k]] += value[k] * direction[a]
-        through = np.sum(w * direction) / uu
+        through = dot(w, direction) / uu
         for a in range(m):
             even, odd = direction[a] - w[a] * through, 0.0  # two sums, neither waiting for the other
             at = start[a]
@@ -186,16 +190,19 @@ def from_few(
                 even += value[at] * total[column[at]]
             image[a] = even + odd
         if 8 * entries > size:
-            total[:] = 0.0
+            fill(total, 0.0)
         else:
             for k in range(entries):
                 total[column[k]] = 0.0
-        length = rho / np.sum(direction * image)
-        z += length * direction
-        residual -= length * image
-        gain = hh - uh * uh / uu - np.sum(right * z)
-        last, rho = rho, np.sum(residual * residual / diagonal)
-        direction = residual / diagonal + (rho / last) * direction
+        length = rho / dot(direction, image)
+        last, rho = rho, 0.0
+        for a in range(m):
+            z[a] += length * direction[a]
+            residual[a] -= length * image[a]
+            rho += residual[a] * residual[a] / diagonal[a]
+        gain = hh - uh * uh / uu - dot(right, z)
+        for a in range(m):
+            direction[a] = residual[a] / diagonal[a] + (rho / last) * direction[a]
 
     for a in range(m):
         pull[a] = np.sqrt(curvature[few[a]]) * z[a]
@@ -253,8 +260,7 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
     left = work[4]
     for j in range(d + 1):
         left[j] /= work[2, j]
-    bending = np.sum(curvature)
-    cost = 0.0
+    bending, cost = in_turn(curvature), 0.0
     for a in range(few.size):
         i = few[a]
         inside = min(max(theta[i] + y[i] * pull[a] / weight[i], 0.0), 1.0)

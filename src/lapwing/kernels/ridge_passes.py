@@ -14,9 +14,10 @@ LINES = 256  # of the cache that are split or joined at a time: half of its firs
 def forth(indptr, indices, data, offset, P, Q):
     """Q = X P; `offset` is added to every entry of a column."""
     common = np.zeros(LANES)
-    if np.any(offset):
-        for j in range(offset.size):
-            common += offset[j] * P[j]
+    for j in range(offset.size):
+        if offset[j] != 0.0:
+            for lane in range(LANES):
+                common[lane] += offset[j] * P[j, lane]
     for i in range(Q.shape[0]):
         for lane in range(LANES):
             Q[i, lane] = common[lane]
@@ -27,17 +28,20 @@ def forth(indptr, indices, data, offset, P, Q):
 def back(indptr, indices, data, offset, A, B, Q, W, out):
     """out = Xᵀ W, W = A∘Q + B; or without an A, W = B"""
     if A.size > 0:
-        q, w, a, b = Q.ravel(), W.ravel(), A.ravel(), B.ravel()
-        for k in range(q.size):
-            w[k] = a[k] * q[k] + b[k]
+        for i in range(W.shape[0]):
+            for lane in range(LANES):
+                W[i, lane] = A[i, lane] * Q[i, lane] + B[i, lane]
     else:
         W = B
-    out[:] = 0.0
+    for j in range(out.shape[0]):
+        for lane in range(LANES):
+            out[j, lane] = 0.0
     for i in range(W.shape[0]):
         scatter(data, indices, indptr[i], indptr[i + 1], out, W, i)
-    if np.any(offset):
-        for j in range(offset.size - 1):
-            out[j] += offset[j] * out[offset.size - 1]
+    for j in range(offset.size - 1):
+        if offset[j] != 0.0:
+            for lane in range(LANES):
+                out[j, lane] += offset[j] * out[offset.size - 1, lane]
 
 
 @part
