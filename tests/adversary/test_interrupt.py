@@ -48,8 +48,8 @@ def test_the_command_is_interrupted(news: Path, tmp_path: Path, jobs: int) -> No
     output = tmp_path / "m.lapwing"
     output.write_bytes(b"the old one")
     code = (
-        "import sys, lapwing.training as t; run_all = t.run_all\n"
-        "t.run_all = lambda _, items, **how: run_all(sleep, items, **how)\n"
+        "import sys, lapwing.training as t\n"
+        "t._fit = sleep\n"
         "from lapwing.cli import main; main(sys.argv[1:])\n"
     )
     ended, said = interrupt(code, "train", news, "-o", output, "--jobs", jobs)
