@@ -116,7 +116,7 @@ def test_a_checkpoint_with_nonsense(
         begin(self)
 
     monkeypatch.setattr(checkpoint.Checkpoint, "_begin", noted)
-    monkeypatch.setattr("lapwing.training.run_all", _fail)
+    monkeypatch.setattr("lapwing.training._fit", _fail)
     assert run("train", news, "-o", tmp_path / "b", *options).code == 1
     monkeypatch.undo()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
@@ -146,7 +146,7 @@ def test_a_choice_with_nonsense(
     """The record of what unseen documents decided, altered, its sum made anew: set aside as any other."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     with monkeypatch.context() as broken:
-        broken.setattr("lapwing.training.run_all", _fail)
+        broken.setattr("lapwing.training._fit", _fail)
         assert run("train", news, "-o", tmp_path / "b").code == 1
     path = tmp_path / "b.checkpoint"
     with _whole(path) as left:
@@ -168,11 +168,11 @@ def test_a_run_that_failed_early_leaves_only_what_it_finished(
     path = tmp_path / "b.checkpoint"
     with monkeypatch.context() as broken:
         broken.setattr("lapwing.training.choose_together", _fail)
-        broken.setattr("lapwing.training.run_all", _fail)
+        broken.setattr("lapwing.training._fit", _fail)
         assert run("train", news, "-o", tmp_path / "b", *options).code == 1
     assert not path.exists()
     with monkeypatch.context() as broken:
-        broken.setattr("lapwing.training.run_all", _fail)
+        broken.setattr("lapwing.training._fit", _fail)
         assert run("train", news, "-o", tmp_path / "b", *options).code == 1
     assert path.exists() == ("norm" not in options)
     if path.exists():
