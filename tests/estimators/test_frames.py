@@ -61,6 +61,7 @@ def test_features_by_the_name_of_the_category(tmp_path: Path) -> None:
         model.top_features("comedy")
     two = TextClassifier(**QUICK).fit(TEXTS, LABELS)
     assert two.top_features() == two.top_features("grain")
+    assert two.top_features("energy") == [(name, -weight) for name, weight in two.top_features("grain")]
     numbered = MAPClassifier(**QUICK).fit(np.eye(3).repeat(4, 0), [1, 2, 3] * 4)
     assert numbered.top_features(1) == numbered.model_.row_features(0)
 

@@ -351,8 +351,11 @@ class LinearModel:
     def top_features(self, category: Hashable | None = None, limit: int | None = None) -> list[tuple[str, float]]:
         """Features of a category by size of weight, largest first; ties by name.
 
-        The category by its name. A number that is no label is a row of the weights.
+        The category by its name. A number that is no label is a row of the weights. Of two exclusive classes that
+        share a row, what speaks for one speaks against the other.
         """
+        if category not in self.categories and category in self.classes:
+            return [(name, -weight) for name, weight in self.row_features(0, limit)]
         is_row = isinstance(category, int) and category not in self.categories
         return self.row_features(int(category) if is_row else self.row_of(category), limit)  # type: ignore[call-overload]
 
