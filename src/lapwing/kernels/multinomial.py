@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import violation
+from lapwing.kernels.loss import fill, in_turn, violation
 from lapwing.kernels.working_set import STAYS, VIOLATES
 
 
@@ -65,7 +65,7 @@ def spread_step(X, first, feature, step, S):
         common = 0.0
         for a in range(first[k], first[k + 1]):
             common += X.offset[feature[a]] * step[a]
-        row[:] = common
+        fill(row, common)
         for a in range(first[k], first[k + 1]):
             if step[a] != 0.0:
                 for e in range(X.columns.indptr[feature[a]], X.columns.indptr[feature[a] + 1]):
@@ -77,7 +77,7 @@ def collect(X, first, feature, T, out):
     """out_a = Σ_i (x_ij + o_j) T_ik"""
     for k in range(first.size - 1):
         row = T[k]
-        total = np.sum(row)
+        total = in_turn(row)
         for a in range(first[k], first[k + 1]):
             j = feature[a]
             value = X.offset[j] * total

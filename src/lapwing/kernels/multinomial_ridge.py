@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, inlined, kernel, part
-from lapwing.kernels.loss import few, penalty_conjugate
+from lapwing.kernels.loss import dot, few, has, penalty_conjugate
 from lapwing.kernels.nouns import PriorArrays, Result
 
 SPARE = 0.005  # share of the curvature that is left out at most
@@ -126,8 +126,9 @@ def _diagonals(rows, weight, proba, bends, cut, l2, small, out):
     """`out`: the diagonal of the Hessian; `small`: l2 and the part of it that documents under the cut have."""
     indptr, indices, data = rows
     d, K = out.shape[0] - 1, out.shape[1]
-    small[:] = l2
-    out[:] = 0.0
+    for j in range(d + 1):
+        for k in range(K):
+            small[j, k], out[j, k] = l2[j, k], 0.0
     q = np.empty(K)
     for i in range(weight.size):
         target = out if bends[i] >= cut else small
@@ -179,10 +180,10 @@ def _direction(rows, offset, weight, proba, kept, small, diagonal, fixed, gradie
     """
     size, K = step.shape
     residual, p, Hp = np.empty((size, K)), np.empty((size, K)), np.empty((size, K))
-    step[:] = 0.0
     rho = 0.0
     for j in range(size):
         for k in range(K):
+            step[j, k] = 0.0
             diagonal[j, k] = 0.0 if fixed[j, k] or diagonal[j, k] <= 0.0 else 1.0 / diagonal[j, k]
             residual[j, k] = -gradient[j, k]
             p[j, k] = residual[j, k] * diagonal[j, k]
@@ -206,6 +207,17 @@ def _direction(rows, offset, weight, proba, kept, small, diagonal, fixed, gradie
         for j in range(size):
             for k in range(K):
                 p[j, k] = residual[j, k] * diagonal[j, k] + ratio * p[j, k]
+
+
+@part
+def _penalty(prior, B, step, t):
+    """Σ_kj l2(β + t·step - m)²/2"""
+    total = 0.0
+    for j in range(B.shape[0]):
+        for k in range(B.shape[1]):
+            away = B[j, k] + t * step[j, k] - prior.mode[j, k]
+            total += prior.l2[j, k] * (away * away)
+    return 0.5 * total
 
 
 @inlined
@@ -232,24 +244,25 @@ def fit(rows, offset, labels, weight, prior, beta, tol, max_rounds):
     n, d, K = weight.size, beta.shape[1] - 1, beta.shape[0]
     B, mode, l2 = beta.T.copy(), prior.mode.T.copy(), prior.l2.T.copy()
     lower, upper = prior.lower.T.copy(), prior.upper.T.copy()
+    step = np.empty(B.shape)
     across = PriorArrays(mode, np.zeros(mode.shape), l2, lower, upper)
-    fixed = lower == upper
+    fixed = np.empty(B.shape, np.bool_)
     flat = False
     for j in range(d + 1):
         for k in range(K):
+            fixed[j, k], step[j, k] = lower[j, k] == upper[j, k], 0.0
             if fixed[j, k]:
                 B[j, k] = lower[j, k]
             flat = flat or (l2[j, k] == 0.0 and not fixed[j, k])
     score, proba, shift = np.empty((n, K)), np.empty((n, K)), np.empty((n, K))
     trial, new_proba = np.empty((n, K)), np.empty((n, K))
-    bends = np.empty(n)
+    bends, documents = np.empty(n), np.empty(n, np.int64)
     gradient, diagonal, small = np.empty((d + 1, K)), np.empty((d + 1, K)), np.empty((d + 1, K))
-    step = np.empty((d + 1, K))
     _scores(rows, offset, B, score)
     loss = 0.0
     for i in range(n):
         loss += weight[i] * _softmax(score[i], labels[i], proba[i])
-    penalty = 0.5 * np.sum(l2 * (B - mode) ** 2)
+    penalty = _penalty(across, B, step, 0.0)
     fall = 1.0  # of the objective in the round before, relatively
     rounds = 0
     while True:
@@ -263,20 +276,25 @@ def fit(rows, offset, labels, weight, prior, beta, tol, max_rounds):
 
         # The Newton step, from the documents that bend the loss.
         _bends(weight, proba, bends)
-        cut = 0.0 if np.any(offset[:d]) else few(bends, min(SPARE, fall))
-        kept = np.flatnonzero(bends >= cut)
+        cut = 0.0 if has(offset[:d]) else few(bends, min(SPARE, fall))
+        count = 0
+        for i in range(n):
+            if bends[i] >= cut:
+                documents[count] = i
+                count += 1
+        kept = documents[:count]
         _diagonals(rows, weight, proba, bends, cut, l2, small, diagonal)
         precision = min(ROUGH, max(FINEST, np.sqrt(fall)))
         _direction(rows, offset, weight, proba, kept, small, diagonal, fixed, gradient, precision, step)
 
         # A search along it.
-        slope = np.sum(step * gradient)
+        slope = dot(step.ravel(), gradient.ravel())
         _scores(rows, offset, step, shift)
         t = 1.0
         accepted = False
         for _ in range(HALVINGS):
             new_loss = _losses(score, shift, t, labels, weight, trial, new_proba)
-            new_penalty = 0.5 * np.sum(l2 * (B + t * step - mode) ** 2)
+            new_penalty = _penalty(across, B, step, t)
             if new_loss + new_penalty <= objective + ARMIJO * t * slope + ROUNDING * objective:
                 accepted = True
                 break
@@ -285,8 +303,12 @@ def fit(rows, offset, labels, weight, prior, beta, tol, max_rounds):
             break
         score, trial = trial, score
         proba, new_proba = new_proba, proba
-        B += t * step
+        for j in range(d + 1):
+            for k in range(K):
+                B[j, k] += t * step[j, k]
         fall = (objective - new_loss - new_penalty) / max(objective, 1e-300)
         loss, penalty = new_loss, new_penalty
-    beta[:] = B.T
+    for k in range(K):
+        for j in range(d + 1):
+            beta[k, j] = B[j, k]
     return Result(loss + penalty, gap, kkt, kkt_bound, rounds, converged, proba.T.copy())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel, part
-from lapwing.kernels.loss import feasible_scale, penalty_conjugate, violation
+from lapwing.kernels.loss import feasible_scale, fill, penalty_conjugate, violation
 from lapwing.kernels.nouns import PriorArrays
 
 
@@ -22,7 +22,7 @@ def scores(X, beta, out):
         shift = 0.0
         for j in range(beta.shape[1]):
             shift += X.offset[j] * beta[k, j]
-        row[:] = shift
+        fill(row, shift)
         for j in range(beta.shape[1]):
             if beta[k, j] != 0.0:
                 for e in range(indptr[j], indptr[j + 1]):

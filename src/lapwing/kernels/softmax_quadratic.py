@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
-from lapwing.kernels.loss import argmin, few, penalty_at, violation
+from lapwing.kernels.loss import argmin, assign, few, fill, penalty_at, violation
 from lapwing.kernels.quadratic import cholesky, substitute
 
 BLOCK = 128  # pairs of a class at most whose curvature is one dense matrix
@@ -90,7 +90,7 @@ def _columns(X, first, feature, proba, weight, start, document):
     place = np.empty(n, np.int32)
     at = 0
     for k in range(K):
-        place[:] = -1
+        fill(place, np.int32(-1))
         for r in range(start[k], start[k + 1]):
             place[document[r]] = r - start[k]
         left = 0.0  # Σ_i q_i of the documents left out
@@ -144,7 +144,7 @@ def _curvatures(model):
         k, begin, end = model.owner[s], model.bounds[s], model.bounds[s + 1]
         size = model.start[k + 1] - model.start[k]
         block = _block(model.H, model.at, s)
-        block[:] = 0.0
+        fill(model.H[model.at[s] : model.at[s + 1]], 0.0)
         q = np.empty(size)
         total = 0.0
         for r in range(size):
@@ -211,7 +211,7 @@ _collect = part(_collect, fastmath=REASSOCIATING)
 @part
 def _bend(model, S, mean, T):
     """T_ik = c_i p_ik (S_ik - mean_i), mean_i = Σ_l p_il S_il. Returns Σ_ik S_ik T_ik."""
-    mean[:] = 0.0
+    fill(mean, 0.0)
     for r in range(S.size):
         mean[model.document[r]] += model.p[r] * S[r]
     total = 0.0
@@ -345,7 +345,7 @@ def _factor(model, prior, live):
 @part
 def _precondition(model, A, residual, live, z):
     """z = residual through the factors, 0 where not live. Returns z·residual."""
-    z[:] = residual
+    assign(z, residual)
     for s in range(model.owner.size):
         begin, end = model.bounds[s], model.bounds[s + 1]
         substitute(_block(A, model.at, s), z[begin:end], end - begin)
@@ -360,7 +360,7 @@ def _precondition(model, A, residual, live, z):
 def _conjugate_gradients(model, prior, A, live, residual, goal, most, V, mean, T, x):
     """x = (H + l2)⁻¹ residual over the live pairs, to a preconditioned norm of √goal."""
     z, p, Hp = np.empty(x.size), np.zeros(x.size), np.empty(x.size)
-    x[:] = 0.0
+    fill(x, 0.0)
     rho = _precondition(model, A, residual, live, z)
     ratio = 0.0
     for _ in range(most):
