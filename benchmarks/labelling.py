@@ -110,15 +110,15 @@ def modal(task: Task, seed: int, most: int) -> list[tuple[int, float]]:
     from sklearn.linear_model import LogisticRegression
 
     labelled, curve = start(task, seed), []
-    learner = ActiveLearner(LogisticRegression(C=100.0, max_iter=1000), uncertainty_sampling,
-                            X_training=task.X[labelled], y_training=task.y[labelled])  # fmt: skip
     while True:
+        # A learner anew each time: its `teach` calls scikit-learn by an argument that is gone.
+        learner = ActiveLearner(LogisticRegression(C=100.0, max_iter=1000), uncertainty_sampling,
+                                X_training=task.X[labelled], y_training=task.y[labelled])  # fmt: skip
         curve.append((len(labelled), f1(task.truth, learner.estimator.decision_function(task.test))))
         left = np.setdiff1d(np.arange(len(task.y)), labelled)
         if len(labelled) >= most or not len(left):
             return curve
         chosen, _ = learner.query(task.X[left], n_instances=BATCH)
-        learner.teach(task.X[left[chosen]], task.y[left[chosen]])
         labelled = np.concatenate([labelled, left[chosen]])
 
 

@@ -64,9 +64,7 @@ class Session:
         self.guesses: list[bool] = []
         self.queue: list[int] = []
         self.proba: np.ndarray | None = None
-        if answers.records:
-            self._learn()
-        self._rank()
+        self._learn_and_rank()
 
     # What is asked
 
@@ -142,9 +140,10 @@ class Session:
     def _learn_and_rank(self) -> None:
         try:
             self._learn()
-            self._rank()
         except LapwingError as error:  # answers are safe; the next ones may do
             log.warning("no model was learned: %s", error)
+        try:
+            self._rank()
         finally:
             self.learning = False
 

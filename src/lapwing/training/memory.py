@@ -16,7 +16,7 @@ from lapwing.stats.past import Past
 from lapwing.training.fit import CategoryFit
 from lapwing.training.one_vs_rest import OneVsRest
 
-CLOSE = 0.1  # share of l1 from which the slope of a feature without a weight is remembered
+CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is remembered
 MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvature="full"
 MOST_KEPT = 4000  # weights up to which the curvature between them is remembered
 CURVATURES = ("diagonal", "full", "none")

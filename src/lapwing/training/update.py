@@ -29,8 +29,7 @@ from lapwing.selection.folds import Folds, deal, matrix_keys
 from lapwing.solvers import sequential
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.past import Past
-from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import Columns, as_prior
+from lapwing.stats.priors import as_prior
 from lapwing.stats.result import FitResult
 from lapwing.text import Weighting
 from lapwing.text.counts import count_terms
@@ -178,8 +177,9 @@ class Update:
     ) -> None:
         if model.memory is None or model.link == "softmax" or isinstance(model.weighting, NgramWeighting):
             raise InputError(
-                "the model does not remember what an update needs: of n-grams of any length, softmax, selected or "
-                "standardized features, pruned or Jeffreys fits, and of earlier releases nothing is kept; train it anew"
+                "the model does not remember what an update needs: of n-grams of any length, softmax, priors of single "
+                "words, selected or standardized features, pruned or Jeffreys fits, and of earlier releases nothing is "
+                "kept; train it anew"
             )
         self.old, self.corpus, self.forget, self.n_jobs = model, corpus, forget, n_jobs
         self.memory: Memory = model.memory
@@ -214,11 +214,6 @@ class Update:
 
     def prior(self, row: int) -> PriorArrays:
         prior = as_prior(self.settings.prior)
-        if isinstance(prior, PriorTable):
-            text = None if self.columns.weighting is None else self.columns.weighting.settings
-            opposite = self.classes[0] if len(self.task) < len(self.classes) else None
-            columns = Columns(self.columns.names, self.columns.X)
-            prior = prior.in_terms(text).bind(columns, self.task.label(row), opposite)
         return prior.compile(self.variance(row), self.width, self.settings.intercept_variance)
 
     def past(self, row: int) -> Past:
