@@ -24,7 +24,6 @@ from lapwing.cli._common import (
 from lapwing.cli._help import Grouped
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
-from lapwing.corpus.overview import Overview, overview
 from lapwing.errors import SettingsError
 
 PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
@@ -39,7 +38,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lapwing.corpus import Corpus
+    from lapwing.corpus import Corpus, Overview
     from lapwing.model import LinearModel
 
 
@@ -348,7 +347,7 @@ def command(
     with progress_bar(quiet=as_json) as progress:
         documents = read_documents(data, reading, progress)
         corpus = split_part(documents, split, "train")
-        understood = overview(corpus, documents)
+        understood = _overview(corpus, documents)
         if not as_json:
             _say(understood, err=True)
         apart = documents.part("validation") if validation else None
@@ -412,11 +411,17 @@ def _client(cluster: str | None, workers: int | None) -> Iterator[Any]:
 def _dry_run(data: str, reading: dict[str, Any], split: str | None, as_json: bool) -> None:
     with progress_bar(quiet=True) as progress:
         documents = read_documents(data, reading, progress)
-    understood = overview(split_part(documents, split, "train"), documents)
+    understood = _overview(split_part(documents, split, "train"), documents)
     if as_json:
         print_json(understood.to_dict())
     else:
         _say(understood, err=False)
+
+
+def _overview(corpus: Corpus, whole: Corpus) -> Overview:
+    from lapwing.corpus import overview
+
+    return overview(corpus, whole)
 
 
 def _say(understood: Overview, *, err: bool) -> None:
