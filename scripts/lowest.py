@@ -1,6 +1,6 @@
 """Print the lowest versions a wheel says it works with, as a requirements file.
 
-python scripts/lowest.py dist/lapwing-0.1.0-py3-none-any.whl
+python scripts/lowest.py dist/lapwing-0.2.0-py3-none-any.whl
 
 Each `Requires-Dist: name>=X` of the wheel (extras aside) becomes `name==X`; one without a lower bound is
 an error, since nobody could tell what it was tried with.
