@@ -121,6 +121,36 @@ def test_a_start_at_the_optimum_stays_there() -> None:
     assert again.objective == pytest.approx(first.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("prior", [Laplace(), ElasticNet()])
+def test_words_with_modes_of_their_own(prior: Laplace | ElasticNet) -> None:
+    """Drawn to their modes, seen or not, used or not; from any start."""
+    X = matrix(7)
+    problem, positives = Problem(X), rare_documents(X, 7, 12)
+    arrays = problem.merge(prior.compile(5.0, D))
+    named, modes = np.array([2, 60, 250], np.int32), np.array([1.5, 4.0, -2.0])
+    solver = RareSolver(problem, np.ones(N))
+    found = solver.fit(positives, arrays, modes=(named, modes), tol=1e-10)
+    mode = arrays.mode.copy()
+    mode[named] = modes
+    own = PriorArrays(mode, *arrays[1:])
+    y = np.full(N, -1.0)
+    y[positives] = 1.0
+    beta = problem.start(own)
+    other = newton.minimise(problem, y, np.ones(N), own, beta, 1e-10, 500)
+    assert found.converged
+    assert found.objective == pytest.approx(other.objective, rel=1e-9)
+    rows = problem.matrix.rows
+    merged = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(N, len(problem.offset) - 1))
+    proof = certify(merged, y, own, whole(found, problem), found.dual(N))
+    assert proof.relative_gap <= 1e-10 * (1 + 1e-4)
+    assert proof.kkt == pytest.approx(found.kkt, abs=1e-9)
+    plain = solver.fit(positives, arrays, tol=1e-10)
+    again = solver.fit(
+        positives, arrays, modes=(named, modes), tol=1e-10, start=(plain.columns, plain.weights, plain.intercept)
+    )
+    assert again.objective == pytest.approx(found.objective, rel=1e-9)
+
+
 def test_what_it_does_not_take() -> None:
     problem = Problem(matrix(5))
     laplace = problem.merge(Laplace().compile(1.0, D))

@@ -17,6 +17,7 @@ _VALUES: dict[str, Value] = {
     "--link": lambda s: s.link,
     "--alpha": lambda s: s.alpha,
     "--hessian": lambda s: s.hessian,
+    "--label-words": lambda s: s.label_words,
     "--variance": lambda s: s.variance,
     "--cv-variances": lambda s: None if s.cv.variances is None else ",".join(map(repr, s.cv.variances)),
     "--cv-folds": lambda s: s.cv.folds,

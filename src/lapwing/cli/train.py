@@ -111,8 +111,8 @@ GROUPS = {
              "no_header", "qrels", "reuters_split", "smart_require", "max_document", "max_expansion", "skip_bad"),
     "Text": ("tokens", "stemmer", "stop_words", "word_ngrams", "char_ngrams", "min_df", "digits", "strip_html", "tf",
              "idf", "cosine", "ngrams", "max_length", "min_support", "steps"),
-    "Model": ("prior", "ratio", "prior_words", "link", "multi_class", "reference_class", "method", "alpha", "hessian",
-              "class_weight", "intercept_variance", "standardize", "preset", "like"),
+    "Model": ("prior", "ratio", "prior_words", "label_words", "link", "multi_class", "reference_class", "method",
+              "alpha", "hessian", "class_weight", "intercept_variance", "standardize", "preset", "like"),
     "Choosing": ("variance", "folds", "calibrate", "threshold", "threshold_data", "max_features", "select_features",
                  "feature_score", "cv_variances", "cv_folds", "cv_runs", "one_se"),
     "Solver and output": (),
@@ -144,6 +144,8 @@ GROUPS = {
     "--ratio", type=click.FloatRange(0, 1), help="elasticnet: the share of the Laplace penalty.  [default: 0.3]"
 )
 @click.option("--prior-words", help="A file of words that speak for categories, a line each: category, tab, words.")
+@click.option("--label-words", type=click.FloatRange(min=0), default=0.0, metavar="MODE",
+              help="Draw the weights of the words of a category's own name to this, such as 10.")  # fmt: skip
 @click.option("--multi-class", type=click.Choice(["ovr", "multinomial"]), default="ovr", show_default=True,
               help="ovr: a model for each category; multinomial: one over all exclusive classes.")  # fmt: skip
 @click.option("--reference-class", help="multinomial: the class whose coefficients are all 0.")
@@ -591,7 +593,8 @@ def _settings(options: dict[str, Any]) -> Any:
         text=text, method=options["method"], hessian=options["hessian"],
         alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
         multi_class=options["multi_class"], reference_class=options["reference_class"],
-        prior=_prior(options["prior"], options["prior_words"], options["ratio"]), link=options["link"],
+        prior=_prior(options["prior"], options["prior_words"], options["ratio"]), label_words=options["label_words"],
+        link=options["link"],
         variance=_variance(options["variance"]), cv=plan, calibrate=options["calibrate"], **_folds(options),
         intercept_variance=options["intercept_variance"], solver=options["solver"],
         class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),

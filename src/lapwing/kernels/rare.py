@@ -1,6 +1,6 @@
 """Newton's method for a rare category: at the cost of the documents that its words touch, not of all of them.
 
-    min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j| + l2_j β_j²/2 ],   l1_j > 0 for every word
+    min_β Σ_i c_i loss(r_i) + Σ_j [ l1_j|β_j-m_j| + l2_j (β_j-m_j)²/2 ],   l1_j > 0 for every word, m_j = 0 for most
 
 The problem and the plan are those of kernels/newton.py. But a document that is neither positive nor holds a word of the
 working set has the score β_d, whatever it is: all such documents together are one, with the sum of their weights. Only
@@ -219,10 +219,10 @@ def _search(desk, t, rest, margin, move, link, old, b, local, objective, promise
 
 
 @part
-def _prune(desk, m, prior, strength):
-    """Let go of words without a weight that are far from having one; returns how many stay."""
-    kept = 1
-    for a in range(1, m):
+def _prune(desk, m, held, prior, strength):
+    """Let go of words without a weight that are far from having one, but for the first; returns how many stay."""
+    kept = held
+    for a in range(held, m):
         j = desk.features[a]
         if desk.beta[j] != 0.0 or abs(desk.gradient[j]) > STAYS * strength * prior.l1[j]:
             desk.features[kept] = j
@@ -315,8 +315,11 @@ def _keep(desk, m, G):
 @part
 def _begin(X, ground, desk, prior, category, words, values):
     """Touch the positives and the documents of the words to start from; returns (m, t, the margin elsewhere)."""
-    positives, up, down, link = category
+    positives, modes, up, down, link = category
     d = desk.beta.size - 1
+    desk.mode[d] = prior.mode[d]
+    for k in range(modes.size):
+        desk.mode[words[k]] = modes[k]
     positive = 0.0
     for e in range(positives.size):
         weight = up * ground.weight[positives[e]]
@@ -324,9 +327,9 @@ def _begin(X, ground, desk, prior, category, words, values):
         _place(desk, positives[e], e, weight, 0.0, 0.0, 0.0)
     desk.features[0], desk.inside[d] = d, 1
     desk.beta[d] = values[0]
-    if words.size == 0:
+    if np.isnan(values[0]):
         negative = _rest(ground, desk, down, positives.size)
-        desk.beta[d] = intercept_between(positive, negative, link, prior, values[0])
+        desk.beta[d] = intercept_between(positive, negative, link, prior, prior.mode[d])
     m, t = np.int64(1), np.int64(positives.size)
     for k in range(words.size):
         j = words[k]
@@ -343,6 +346,7 @@ def _end(desk, m, t):
         desk.place[desk.document[e]] = -1
     for a in range(m):
         desk.inside[desk.features[a]] = 0
+        desk.mode[desk.features[a]] = 0.0
         desk.beta[desk.features[a]] = 0.0
     for k in range(desk.ends[0]):
         desk.begin[desk.seen[k]] = -1
@@ -360,12 +364,14 @@ def _room(H, m):
 def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     """Minimise the objective of the heading.
 
-    words, values   to start from, the value of the constant first
+    prior           its modes but that of the constant are 0: a category has its own
+    words, values   to start from, the value of the constant first, NaN where there is none yet
     most            words in a working set, beyond which the fit is given up
     """
-    positives, _, down, link = category
+    positives, modes, _, down, link = category
     p = positives.size
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
+    prior = PriorArrays(desk.mode, prior.l1, prior.l2, prior.lower, prior.upper)
     rest = _rest(ground, desk, down, t)
     entries = _lists(X.columns, desk, m, t)
     _predict(entries, desk, p, taken(desk.beta, desk.features, m), link)
@@ -390,7 +396,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     rounds, converged, cautious, changed = 0, False, False, False
     while rounds < max_rounds:
         # Grow the working set.
-        kept = _prune(desk, m, prior, strength) if violators > 0 else m
+        kept = _prune(desk, m, 1 + modes.size, prior, strength) if violators > 0 else m
         grown = _grow(X.columns, desk, kept, violators, t, max(20, kept) if share >= 0.5 else max(5, kept // 16))
         before = t
         for a in range(kept, grown):

@@ -57,7 +57,7 @@ class Desk(NamedTuple):
     place       (n,) of every document, -1 where it is not touched
     document    (n,) the touched ones, in their places; as are
     weight … best   weights, margins, residuals, those predicted, and those of the best dual point
-    beta, gradient  (d+1,) zeros; minus the price z, as far as it is known
+    beta, mode, gradient  (d+1,) zeros; zeros; minus the price z, as far as it is known
     inside      (d+1,) 1 in the working set, LISTED on its way there, else 0
     features    (d+1,) the working set, the constant first
     hot         (d,) zeros: Σ_e q_e x_ej of the hot documents
@@ -82,6 +82,7 @@ class Desk(NamedTuple):
     curvature: np.ndarray
     best: np.ndarray
     beta: np.ndarray
+    mode: np.ndarray
     gradient: np.ndarray
     inside: np.ndarray
     features: np.ndarray
@@ -97,9 +98,12 @@ class Desk(NamedTuple):
 
 
 class Category(NamedTuple):
-    """positives   documents; `up` and `down` are factors of the weights of positives and of all others."""
+    """positives   documents; `up` and `down` are factors of the weights of positives and of all others
+    modes       of the first words to start from; they never leave the working set. All others have the mode 0
+    """
 
     positives: np.ndarray
+    modes: np.ndarray
     up: float
     down: float
     link: int

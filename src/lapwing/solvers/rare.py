@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,15 @@ def takes(problem: Problem, arrays: PriorArrays) -> bool:
     return bool(unbounded and not arrays.mode[:-1].any() and (arrays.l1[:-1] > 0.0).all())
 
 
+def _with_named(named: np.ndarray, columns: np.ndarray, weights: np.ndarray, intercept: float) -> Any:
+    """A start in which columns with modes of their own come first, whether they have a weight or not."""
+    if not len(named):
+        return columns.astype(np.int32), np.append(intercept, weights)
+    known = dict(zip(columns.tolist(), weights.tolist(), strict=True))
+    first = [known.pop(column, 0.0) for column in named.tolist()]
+    return np.array([*named, *known], np.int32), np.array([intercept, *first, *known.values()])
+
+
 class _Layout:
     """What is the same whatever the documents weigh: which words are frequent, and room for every thread."""
 
@@ -75,7 +84,7 @@ class _Layout:
                 place=np.full(n, -1, of_int),
                 document=np.zeros(n, of_int),
                 **{name: np.zeros(n) for name in documents},
-                **{name: np.zeros(d + 1) for name in ("beta", "gradient")},
+                **{name: np.zeros(d + 1) for name in ("beta", "mode", "gradient")},
                 **{name: np.zeros(d + 1, of_int) for name in ("inside", "features")},
                 **{name: np.zeros(d) for name in ("hot", "excess")},
                 **{name: np.zeros(d, of_int) for name in ("seen", "listed", "violators")},
@@ -124,6 +133,7 @@ class RareSolver:
         positives: np.ndarray,
         arrays: PriorArrays,
         *,
+        modes: tuple[np.ndarray, np.ndarray] | None = None,
         factors: tuple[float, float] = (1.0, 1.0),
         start: Start | None = None,
         tol: float = 1e-4,
@@ -132,14 +142,19 @@ class RareSolver:
     ) -> RareFit:
         """One category, under a prior of the columns; `factors` are those of the weights of its documents and others.
 
+        modes   columns of which the category has a mode of its own, and these
+
         It may not converge where the working set would be too wide: then kernels/newton.py is the one to ask.
         """
         from lapwing.kernels import rare, rare_prices
 
-        category = rare_prices.Category(np.asarray(positives, np.int32), factors[0], factors[1], as_link(link).code)
-        words, values = np.empty(0, np.int32), arrays.mode[-1:]
+        named, own = modes or (np.empty(0, np.int32), np.empty(0))
+        category = rare_prices.Category(
+            np.asarray(positives, np.int32), own, factors[0], factors[1], as_link(link).code
+        )
+        words, values = named.astype(np.int32), np.append(np.nan, own)
         if start is not None:
-            words, values = start[0].astype(np.int32), np.append(start[2], start[1])
+            words, values = _with_named(words, *start)
         result = rare.RareResult(
             *rare.fit(
                 self.problem.matrix, self._ground(arrays), self.layout.desk(), arrays, category, words, values, tol,

@@ -10,7 +10,7 @@ import numpy as np
 from lapwing.errors import InputError
 from lapwing.model import LinearModel
 from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import as_prior
+from lapwing.training.label_words import prior_in_terms
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import check_weights, class_weights, targets
 
@@ -34,12 +34,12 @@ def variance_of(model: LinearModel) -> float:
 
 def prior_of(model: LinearModel, row: int, settings: TrainSettings) -> Any:
     """The prior of one category, as that of all; its features are the model's columns."""
-    prior = as_prior(settings.prior)
+    text = None if model.weighting is None else model.weighting.settings
+    prior = prior_in_terms(settings, model.classes, model.feature_names, text)
     if not isinstance(prior, PriorTable):
         return prior
     shared = len(model.categories) < len(model.classes)  # two exclusive classes
-    table = prior.in_terms(None if model.weighting is None else model.weighting.settings)
-    return table.of_category(model.categories[row], model.classes[0] if shared else None)
+    return prior.of_category(model.categories[row], model.classes[0] if shared else None)
 
 
 def document_weights(

@@ -25,6 +25,7 @@ from lapwing.stats.priors import Columns, Jeffreys, Prior, as_prior, norm_varian
 from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
+from lapwing.training.label_words import prior_in_terms
 from lapwing.training.rare import RareCategories
 from lapwing.training.settings import ALPHAS
 from lapwing.training.targets import Targets
@@ -64,14 +65,14 @@ class Features:
     def __init__(self, task: Task, design: Design) -> None:
         self.task, self.X = task, design.matrix
         self.columns = Columns(design.feature_names, design.matrix)
-        self.prior: Prior = as_prior(task.settings.prior)
+        text = None if design.weighting is None else design.weighting.settings
+        self.prior: Prior = prior_in_terms(task.settings, task.targets.classes, design.feature_names, text)
         self.kinds: np.ndarray | None = None
         self.insisting = np.empty(0, dtype=np.int64)  # columns that no selection may leave out
         if isinstance(self.prior, PriorTable):
-            table = self.prior.in_terms(None if design.weighting is None else design.weighting.settings)
-            table.check(design.feature_names, task.targets.classes)
-            self.prior, self.kinds = table, table.kinds(self.columns)
-            self.insisting = np.array([self.columns.index[name] for name in table.insisting], dtype=np.int64)
+            self.prior.check(design.feature_names, task.targets.classes)
+            self.kinds = self.prior.kinds(self.columns)
+            self.insisting = np.array([self.columns.index[name] for name in self.prior.insisting], dtype=np.int64)
 
     def problem(self, X: sp.csr_matrix, kinds: np.ndarray | None, *, merge: bool = True) -> Problem:
         return Problem(X, self.task.weights if self.task.settings.standardize else None, kinds=kinds, merge=merge)

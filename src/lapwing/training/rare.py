@@ -5,6 +5,7 @@ Nothing here is of the size of the data: a fit is a list of words with weights f
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ import numpy as np
 
 from lapwing.selection.folds import Folds
 from lapwing.solvers.rare import RareFit, RareSolver, Start, takes
+from lapwing.stats.objective import PriorArrays
+from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.priors import Prior
 from lapwing.training.fit import CategoryFit
 
 if TYPE_CHECKING:
@@ -26,19 +30,56 @@ class RareCategories:
 
     def __init__(self, strategy: OneVsRest) -> None:
         self.strategy, self.task, self.settings = strategy, strategy.task, strategy.settings
+        self._last: tuple[float, PriorArrays] | None = None
         self._of_folds: tuple[Folds, dict[int, RareSolver]] | None = None
 
     @cached_property
     def possible(self) -> bool:
         """Whether the data and the settings permit it."""
         strategy, settings = self.strategy, self.settings
-        plain = strategy.shares_columns and not strategy.pruning and settings.solver == "auto"
-        if not plain or self.task.weights.size < LEAST or not strategy.features.prior.convex or strategy.smooth:
+        everything = settings.select_features is None and settings.max_features is None and settings.solver == "auto"
+        if not everything or strategy.pruning or self.task.weights.size < LEAST:
+            return False
+        if (
+            not self.prior.convex
+            or strategy.smooth
+            or (isinstance(strategy.features.prior, PriorTable) and self.own is None)
+        ):
             return False
         if settings.class_weight is not None and self.task.targets.exclusive:
             return False
         problem = strategy.features.whole
-        return takes(problem, strategy.merged(strategy.features.prior, problem, 1.0))
+        return takes(problem, self._arrays(1.0))
+
+    @cached_property
+    def prior(self) -> Prior:
+        """Of all words but those of a category's own name."""
+        prior = self.strategy.features.prior
+        return prior.shape if isinstance(prior, PriorTable) else prior
+
+    @cached_property
+    def own(self) -> dict[Hashable, tuple[np.ndarray, np.ndarray]] | None:
+        """Category → columns of the words of its name, and their modes; None where the prior is of another kind."""
+        prior, features = self.strategy.features.prior, self.strategy.features
+        if not self.settings.label_words or not isinstance(prior, PriorTable) or len(self.task) == 1:
+            return None
+        problem = features.whole
+        named: dict[Hashable, dict[int, float]] = {}
+        for one in prior.rows:
+            named.setdefault(one.category, {})[int(problem.group[features.columns.index[one.feature]])] = one.mode
+        return {
+            label: (np.array(list(modes), np.int32), np.array(list(modes.values())) * problem.alike[list(modes)])
+            for label, modes in named.items()
+        }
+
+    def _arrays(self, variance: float) -> PriorArrays:
+        """The prior of the columns; the last is kept, as it is mostly the next."""
+        last = self._last  # read once: other threads set it
+        if last is None or last[0] != variance:
+            problem = self.strategy.features.whole
+            compiled = self.prior.compile(variance, len(problem.group), self.settings.intercept_variance)
+            last = self._last = variance, problem.merge(compiled)
+        return last[1]
 
     def may_fit(self, row: int) -> bool:
         return self.possible and len(self.task.positives(row)) <= SHARE * self.task.weights.size
@@ -49,14 +90,14 @@ class RareCategories:
 
     def prepare(self) -> None:
         if self.possible:
-            self.solver  # noqa: B018
+            self.solver, self.own  # noqa: B018
 
     def _solve(self, solver: RareSolver, row: int, variance: float, tol: float, start: Start | None) -> RareFit:
-        strategy, settings = self.strategy, self.settings
-        arrays = strategy.merged(strategy.features.prior, strategy.features.whole, variance)
+        settings = self.settings
+        modes = None if self.own is None else self.own.get(self.task.label(row))
         return solver.fit(
-            self.task.positives(row), arrays, factors=self.task.factors(row), start=start, tol=tol,
-            max_iter=settings.max_iter, link=settings.link,
+            self.task.positives(row), self._arrays(variance), modes=modes, factors=self.task.factors(row), start=start,
+            tol=tol, max_iter=settings.max_iter, link=settings.link,
         )  # fmt: skip
 
     def fit(self, row: int, variance: float | None) -> CategoryFit | None:

@@ -59,6 +59,7 @@ class NgramSettings:
 class TrainSettings:
     """All that decides a model besides the corpus.
 
+    label_words         mode of the weights of the words of a category's own name; 0 for nothing special
     link                "logit" (logistic regression) or "probit"
     multi_class         "ovr": a model per category; "multinomial": one over all of them, for exclusive classes
     reference_class     multinomial: the class whose coefficients are all 0; None for none
@@ -92,6 +93,7 @@ class TrainSettings:
 
     text: TextSettings = field(default_factory=TextSettings)
     prior: str | Prior = "elasticnet"
+    label_words: float = 0.0
     link: str = "logit"
     multi_class: str = "ovr"
     reference_class: Hashable | None = None
@@ -124,6 +126,7 @@ class TrainSettings:
             raise SettingsError("the prior has a row for the intercept; leave intercept_variance at None")
         if self.intercept_variance is not None:
             check_variance(self.intercept_variance, "intercept_variance", allow_infinite=True)
+        self._check_label_words(prior)
         as_link(self.link)
         if isinstance(self.variance, str):
             if self.variance not in VARIANCES:
@@ -173,6 +176,15 @@ class TrainSettings:
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
             if self.solver == "clg":
                 raise SettingsError("prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not 'clg'")
+
+    def _check_label_words(self, prior: Prior) -> None:
+        if not 0.0 <= self.label_words < float("inf"):
+            raise SettingsError(f"label_words must be a mode of 0 or more, got {self.label_words!r}")
+        if self.label_words and (isinstance(prior, PriorTable) or not prior.convex or self.ngrams is not None):
+            raise SettingsError(
+                "label_words goes with prior laplace, gaussian or elasticnet over words, not with a table of priors, "
+                "jeffreys or n-grams; give the words of categories in the table"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """All of them, as JSON has it, but for the number of threads, on which nothing depends."""
