@@ -16,7 +16,7 @@ from lapwing.cli import cli
 # What each module shows, in the order of use; classes with the methods a user calls.
 MODULES = {
     "lapwing": "TextClassifier NgramClassifier MAPClassifier SelectedRidgeClassifier LogTfidfVectorizer load train "
-    "report export to_sklearn summary certify Utility",
+    "report update compare drift suspects export to_sklearn summary certify Utility",
     "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_idf read read_words "
     "read_bbr norm_variance",
     "lapwing.corpus": "read stream overview Overview Corpus Document ReadOptions stdlib_docstrings",
@@ -25,7 +25,10 @@ MODULES = {
     "ConvergenceWarning",
 }
 BEHIND = {"lapwing.model": "LinearModel Explanation", "lapwing.stats": "Certificate", "lapwing.text": "TextSettings",
-          "lapwing.training": "TrainSettings"}  # fmt: skip
+          "lapwing.training": "TrainSettings", "lapwing.training.suspects": "Suspect", "lapwing.stats.past": "Past",
+          "lapwing.evaluate.comparison": "ModelComparison OnDocuments CategoryChange Interval",
+          "lapwing.evaluate.drift": "Drift CategoryDrift WordDrift",
+          "lapwing.labelling": "Session Answers next_documents"}  # fmt: skip
 
 _ENTRY = re.compile(r"(?P<names>[A-Za-z_\"`][\w\", `*]*?)(?: : |\s{2,})(?P<text>\S.*)")
 

@@ -21,7 +21,7 @@ STRATEGIES = ("uncertainty", "change", "diverse", "probable", "random")
               help="Begin with this model, which answers then update.")  # fmt: skip
 @click.option("--category", "categories", multiple=True, help="A category to label with; may be given several times.")
 @click.option("--sets/--exclusive", default=False, help="A document may be in any number of categories, or in one.")
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="uncertainty", show_default=True,
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="diverse", show_default=True,
               help="Which documents come first; probable is for rare categories, random is the control.")  # fmt: skip
 @click.option("--every", type=click.IntRange(min=1), default=5, show_default=True,
               help="Answers after which a model is learned anew.")  # fmt: skip

@@ -39,7 +39,7 @@ class Session:
 
     def __init__(
         self, pool: Corpus, answers: Answers, categories: Sequence[str] = (), *, model: LinearModel | None = None,
-        exclusive: bool = True, strategy: str = "uncertainty", every: int = 5, seed: int = 0,
+        exclusive: bool = True, strategy: str = "diverse", every: int = 5, seed: int = 0,
     ) -> None:  # fmt: skip
         self.model, self.base = model, model
         known = [] if model is None else [str(label) for label in model.classes]
