@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lapwing.kernels._jit import kernel
-from lapwing.kernels.loss import bend, loss_theta, majorant
+from lapwing.kernels.loss import bend, fill, loss_theta, majorant
 
 
 @kernel
@@ -23,7 +23,8 @@ def e_step(score, y, weight, link, pull, latent, observed):
 @kernel
 def weighted_gram(indptr, indices, data, weight, out):
     """out = Σ_i w_i x_i x_iᵀ, (m, m); X by rows (CSR), columns rising within a row."""
-    out[:] = 0.0
+    for a in range(out.shape[0]):
+        fill(out[a], 0.0)
     for i in range(weight.size):
         for p in range(indptr[i], indptr[i + 1]):
             row = out[indices[p]]

@@ -17,7 +17,7 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.gram import ROUNDING
-from lapwing.kernels.loss import assign, bend, intercept_only, losses, majorant
+from lapwing.kernels.loss import assign, bend, fill, in_turn, intercept_only, losses, majorant
 from lapwing.kernels.nouns import Result
 from lapwing.kernels.quadratic import cholesky, dots, substitute
 
@@ -45,7 +45,8 @@ def _kernel_matrix(X, l2, K):
     """K = X D⁻¹ Xᵀ, a chunk of features at a time; K has rows and columns of zeros up to a multiple of four."""
     n, d, whole = X.shape[0], X.shape[1], K.shape[0]
     sums, chunk = np.empty((4, 4)), np.zeros((whole, CHUNK))
-    K[:] = 0.0
+    for a in range(whole):
+        fill(K[a], 0.0)
     for first in range(0, d, CHUNK):
         width = min(CHUNK, d - first)
         for j in range(width):
@@ -145,7 +146,7 @@ def fit(X, documents, prior, beta, tol, max_rounds):
         cholesky(A, n, 0.0)
         _next(K, A, a, Ka, pull, curvature, room, u)
         _next(K, A, a, zeros, curvature, curvature, room, v)
-        rise = (np.sum(u) - l2[d] * (common - mode[d])) / (np.sum(v) + l2[d])
+        rise = (in_turn(u) - l2[d] * (common - mode[d])) / (in_turn(v) + l2[d])
         for i in range(n):
             u[i] -= rise * v[i] + a[i]  # the step of a
         _times(K, u, shift)

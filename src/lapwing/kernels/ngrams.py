@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels.loss import assign
 
 _LONGEST = np.iinfo(np.int32).max
 
@@ -17,7 +18,7 @@ _LONGEST = np.iinfo(np.int32).max
 @kernel
 def _enlarged(array, size):
     larger = np.zeros(size, array.dtype)
-    larger[: array.size] = array
+    assign(larger[: array.size], array)
     return larger
 
 
@@ -201,7 +202,7 @@ def shorten(left, right, docs, doc_at):
         if right[v] - left[v] > docs[v]:
             size += docs[v]
     longer = np.empty(size, np.int32)
-    longer[: doc_at.size] = doc_at
+    assign(longer[: doc_at.size], doc_at)
     seen = np.full(doc_at.max() + 1, -1, np.int32)
     at = doc_at.size
     for v in range(left.size):
@@ -225,7 +226,7 @@ def documents(left, right, doc_at, chosen):
     indices = np.empty(indptr[chosen.size], np.int32)
     for c in range(chosen.size):
         part = indices[indptr[c] : indptr[c + 1]]
-        part[:] = doc_at[left[chosen[c]] : right[chosen[c]]]
+        assign(part, doc_at[left[chosen[c]] : right[chosen[c]]])
         part.sort()
     return indptr, indices
 

@@ -11,6 +11,7 @@ from lapwing.kernels._jit import REASSOCIATING, part
 from lapwing.kernels.loss import argmin, penalty_at, stop, violation
 
 RIDGE = 1e-12  # added to a diagonal, relatively: columns that depend on each other must not lose a pivot
+LOST = 1e-13  # share of itself at which what is left of a pivot is rounding
 HAIR = 1e-14  # share of itself below which what is left of a coefficient is rounding, and it has vanished
 STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
@@ -43,7 +44,7 @@ dots = part(dots, fastmath=REASSOCIATING)
 
 
 @part
-def cholesky(A, n, lost=1e-13):
+def cholesky(A, n, lost):
     """The leading n×n of A, symmetric and given by its lower triangle, becomes its factor.
 
     L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj, the sums by four rows and four columns at once where both are whole.
@@ -135,7 +136,7 @@ def newton_step(H, G, b, prior, A, rhs, free, change, slope):
         for q in range(p):
             A[p, q] = row[free[q]]
         A[p, p] = row[a] * (1.0 + RIDGE) + prior.l2[a]
-    cholesky(A, n)
+    cholesky(A, n, LOST)
     substitute(A, rhs, n)
     first = 1.0  # the share of the step at which the first mode or bound is met
     for p in range(n):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.kernels import wide
 from lapwing.kernels._jit import kernel, part
-from lapwing.kernels.loss import add_column, bend, loss_theta, violation
+from lapwing.kernels.loss import add_column, bend, in_turn, loss_theta, violation
 from lapwing.kernels.nouns import PriorArrays
 from lapwing.kernels.working_set import lists, taken
 
@@ -32,7 +32,7 @@ def sums(X, w):
     offset, size = X.offset, X.offset.size
     plain = np.zeros(size)
     square = np.zeros(size)
-    total = np.sum(w)
+    total = in_turn(w)
     for j in range(size):
         for k in range(indptr[j], indptr[j + 1]):
             part = w[indices[k]] * data[k]
@@ -86,7 +86,7 @@ def near(X, w, l2, star, alpha, beta, tol, max_rounds):
     """
     n, size = w.size, beta.size
     plain, diagonal = sums(X, w)
-    total = np.sum(w)
+    total = in_turn(w)
     s = np.empty(n)
     features, gradient = np.empty(size, np.int32), np.empty(size)
     laplace = _laplace(size, alpha)

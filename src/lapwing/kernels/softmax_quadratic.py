@@ -15,7 +15,7 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.loss import argmin, assign, few, fill, penalty_at, violation
-from lapwing.kernels.quadratic import cholesky, substitute
+from lapwing.kernels.quadratic import LOST, cholesky, substitute
 
 BLOCK = 128  # pairs of a class at most whose curvature is one dense matrix
 SWEEPS = 3  # over all blocks in a turn
@@ -338,7 +338,7 @@ def _factor(model, prior, live):
                 for b in range(a):
                     factor[a, b] = block[a, b] if live[begin + b] else 0.0
                 factor[a, a] = block[a, a] * (1.0 + RIDGE) + prior.l2[begin + a]
-        cholesky(factor, model.bounds[s + 1] - begin)
+        cholesky(factor, model.bounds[s + 1] - begin, LOST)
     return A
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel
+from lapwing.kernels.loss import assign
 
 
 def suffix_array(s: np.ndarray, largest: int) -> np.ndarray:
@@ -68,7 +69,7 @@ def _induce(s, small, lows, highs, lms):
         letter = s[lms[k]]
         order[place[letter]] = lms[k]
         place[letter] += 1
-    place[:] = lows
+    assign(place, lows)
     order[place[s[n - 1]]] = n - 1
     place[s[n - 1]] += 1
     for k in range(n):
@@ -76,7 +77,7 @@ def _induce(s, small, lows, highs, lms):
         if i >= 0 and not small[i]:
             order[place[s[i]]] = i
             place[s[i]] += 1
-    place[:] = lows
+    assign(place, lows)
     for k in range(n - 1, -1, -1):
         i = order[k] - 1
         if i >= 0 and small[i]:
