@@ -66,3 +66,11 @@ def test_one_long_fit_is_not_silent(monkeypatch: pytest.MonkeyPatch, capfd: pyte
     said = capfd.readouterr().err.splitlines()
     assert "fitting categories: 0 of 1, 0 s so far" in said
     assert not any("left" in line for line in said)
+
+
+def test_the_command_knows_every_format_of_the_corpus() -> None:
+    """It has a list of its own, so that --help need not load the readers."""
+    from lapwing.cli._common import FORMATS
+    from lapwing.corpus import FORMATS as known
+
+    assert ("auto", *known) == FORMATS

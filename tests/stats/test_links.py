@@ -13,6 +13,7 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from lapwing.errors import SettingsError
 from lapwing.kernels import loss as kernel
+from lapwing.kernels._libraries import KernelCompiler
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import LINKS, as_link
@@ -24,14 +25,14 @@ FAR = np.concatenate([-np.logspace(8, -3, 400), [0.0], np.logspace(-3, 8, 400)])
 both_links = pytest.mark.parametrize("link", LINKS)
 
 
-@njit
+@njit(pipeline_class=KernelCompiler)
 def pieces(margin, link):  # type: ignore[no-untyped-def]
     """(loss, θ, curvature, majorant): parts of kernels are called from compiled code only."""
     loss, theta = kernel.loss_theta(margin, link)
     return loss, theta, kernel.bend(margin, theta, link), kernel.majorant(margin, link)
 
 
-@njit
+@njit(pipeline_class=KernelCompiler)
 def conjugate(theta, link):  # type: ignore[no-untyped-def]
     return kernel.conjugate(theta, link)
 

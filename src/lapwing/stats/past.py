@@ -1,4 +1,4 @@
-"""The past as a quadratic: what documents that are gone leave behind for the next fit.
+"""A quadratic added to the objective: the past, which documents that are gone leave behind for the next fit.
 
 Yesterday's posterior is today's prior (EGJLM03).
 

@@ -1,8 +1,9 @@
 """Priors on coefficients, and how each becomes five arrays.
 
 The user speaks in variances v; a kernel sees mode, l1, l2, lower and upper of every coordinate:
-Gaussian l2 = 1/v; Laplace l1 = √(2/v); infinite variance no penalty at all. To add a convex prior, add a
-class here: no kernel changes. Priors that differ between features are in prior_table.py.
+Gaussian l2 = 1/v; Laplace l1 = √(2/v); infinite variance no penalty at all. To add a prior whose penalty is
+l1|β−m| + l2(β−m)²/2 within bounds, add a class here: no kernel changes. What these arrays cannot say needs a solver of
+its own (CONTRIBUTING.md). Priors that differ between features are in prior_table.py.
 """
 
 from __future__ import annotations
