@@ -72,8 +72,16 @@ def test_scores_are_as_without_the_document(prior: Prior) -> None:
     assert np.abs(found - exact).mean() < 0.15 * np.abs(seen - exact).mean()
 
 
-def test_a_model_without_scores_says_so() -> None:
+def test_a_model_without_scores_tells_the_rest() -> None:
     model = text_model()
-    corpus = Corpus("new", "text", ["corn"], [()], ["1"], False, [""], np.ones(1))
-    with pytest.raises(InputError, match="train it anew"):
-        lapwing.drift(model, corpus)
+    corpus = Corpus("new", "text", ["corn of mars"] * 40, [()] * 40, list(map(str, range(40))), False, [""] * 40,
+                    np.ones(40))  # fmt: skip
+    found = lapwing.drift(model, corpus)
+    assert found.alarms == []
+    assert [one.p_value for one in found.categories] == [None] * len(model.categories)
+    assert found.unknown == pytest.approx(2 / 3)
+
+
+def test_a_rate_is_between_0_and_1() -> None:
+    with pytest.raises(InputError, match="rate must be between 0 and 1"):
+        lapwing.drift(text_model(), Corpus("new", "text", ["corn"], [()], ["1"], False, [""], np.ones(1)), rate=0.0)

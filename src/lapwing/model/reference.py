@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lapwing.errors import InputError
-
 if TYPE_CHECKING:
     from lapwing.model.linear import LinearModel
 
@@ -49,18 +47,18 @@ class ScoreReference:
 
     @classmethod
     def of_model(cls, model: LinearModel) -> ScoreReference:
+        """Empty for a model that keeps none: ridge, n-grams of any length, softmax, and of earlier releases."""
         record = model.held_out.get("scores")
         if record is None:
-            raise InputError(
-                "the model keeps no scores of documents it had not seen, against which new ones could be held; train "
-                "it anew, with 20 different documents or more and with documents left out (calibrate)"
-            )
+            nothing = np.empty((0, 0))
+            return cls(int(model.provenance.get("documents", 0)), [], nothing, nothing, np.empty(0))
         edges, counts = np.array(record["edges"]), np.array(record["counts"])
         return cls(record["documents"], record["rows"], edges, counts, np.array(record["inside"]))
 
     def prevalence(self, model: LinearModel) -> np.ndarray:
         """(classes,) shares of training documents."""
         shares = model.fits.positives / max(int(model.provenance.get("documents", self.documents)), 1)
+        shares = np.minimum(shares, 1.0)
         shares[self.rows] = self.inside
         return np.array([1.0 - shares[0], shares[0]]) if len(model.classes) > len(shares) else np.asarray(shares)
 
