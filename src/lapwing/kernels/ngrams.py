@@ -186,8 +186,8 @@ def condense(left, right, after, docs, above, depth, keys, own, own_above, own_d
             count += 1
     n_after[0] = kept
     nodes = (n_left[:kept].copy(), n_right[:kept].copy(), n_after[:kept].copy(), classes[:kept].copy())
-    found = (c_node, c_docs, c_suffix, c_above, c_deepest, c_depth)
-    return nodes, found, c_number[:count].copy(), count
+    of_classes = (c_node, c_docs, c_suffix, c_above, c_deepest, c_depth)
+    return nodes, of_classes, c_number[:count].copy(), count
 
 
 @kernel
@@ -263,7 +263,7 @@ def search(left, right, after, doc_at, pull, floor, rising, slack):
     for i in range(pull.size):
         most = max(most, abs(pull[i]))
     waiting, bound = np.empty(m, np.int32), np.empty(m)
-    found, value = np.empty(64, np.int32), np.empty(64)
+    steep, value = np.empty(64, np.int32), np.empty(64)
     count = 0
     head, tail = 0, 1
     waiting[0], bound[0] = 0, np.inf
@@ -280,9 +280,9 @@ def search(left, right, after, doc_at, pull, floor, rising, slack):
             up, down = sums(doc_at[left[child] : right[child]], pull)
             slope = up - down
             if abs(slope) > floor:
-                if count == found.size:
-                    found, value = _enlarged(found, 2 * count), _enlarged(value, 2 * count)
-                found[count], value[count] = child, slope
+                if count == steep.size:
+                    steep, value = _enlarged(steep, 2 * count), _enlarged(value, 2 * count)
+                steep[count], value[count] = child, slope
                 count += 1
                 if rising:
                     floor = max(floor, (1.0 - slack) * abs(slope))
@@ -290,7 +290,7 @@ def search(left, right, after, doc_at, pull, floor, rising, slack):
                 waiting[tail], bound[tail] = child, max(up, down)
                 tail += 1
             child = after[child]
-    return found[:count], value[:count]
+    return steep[:count], value[:count]
 
 
 @kernel
@@ -322,15 +322,15 @@ def match(numbers, starts, width, begin, terms, states, fallback, feature, short
                 if state == 0:
                     break
                 state = fallback[state]
-            found = state if feature[state] >= 0 else shorter[state]
-            while found > 0:
-                if seen[feature[found]] != i:
-                    seen[feature[found]] = i
+            here = state if feature[state] >= 0 else shorter[state]
+            while here > 0:
+                if seen[feature[here]] != i:
+                    seen[feature[here]] = i
                     if count == indices.size:
                         indices = _enlarged(indices, 2 * count)
-                    indices[count] = feature[found]
+                    indices[count] = feature[here]
                     count += 1
-                found = shorter[found]
+                here = shorter[here]
         indptr[i + 1] = count
         indices[indptr[i] : count].sort()
     return indptr, indices[:count].copy()

@@ -22,10 +22,8 @@ ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic
 FINE = 0.2  # the same near the optimum, relative to tol
 TURNS = 30  # in a quadratic model near the optimum; elsewhere one
 HALVINGS = 6  # of a step at most
-ENOUGH, ARMIJO = (
-    0.3,
-    0.01,
-)  # share of what a step promises that ends the search for a shorter one, and that it must bring
+ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one,
+ARMIJO = 0.01  # and that it must bring
 ROUNDING = 1e-13  # a sum over documents is not known better
 
 
@@ -112,7 +110,6 @@ def _newton(
     """
     from lapwing.kernels import multinomial as steps
     from lapwing.kernels import softmax as loss_of
-    from lapwing.kernels.softmax_quadratic import solve
 
     X, K = problem.matrix, len(beta)
     np.clip(beta, prior.lower, prior.upper, out=beta)
@@ -139,21 +136,10 @@ def _newton(
         here = here._replace(b=beta[inside])
         objective = here.loss + strength * penalty(prior, beta)
 
-        # The quadratic model of the loss, and its minimum b.
-        slope = np.empty(len(here.b))
-        steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), slope)
-        unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - local.mode), 1.0))), 1.0)
-        bent = steps.cautious(here.proba, labels) if cautious else here.proba
-        b = here.b.copy()
-        turns = 1 if precision == ROUGH else TURNS
-        change = solve(X, first, feature, bent, weight, slope, local, unit, precision, turns, b)
-
-        # A search along the step to it.
-        shift = np.empty(here.score.shape)
-        steps.spread_step(X, first, feature, b - here.b, shift)
-        promise = float(np.sum(slope * (b - here.b))) + penalty(local, b) - penalty(local, here.b)
-        predicted = steps.predicted(here.proba, change)
-        t, lowest, there = _search(here, b, shift, labels, weight, local, objective, promise)
+        # The quadratic model of the loss, its minimum, and a search along the step to it.
+        step = _step(X, first, feature, here, labels, weight, local, objective, cautious, precision)
+        promise = step.slope + penalty(local, step.b) - penalty(local, here.b)
+        t, lowest, there = _search(here, step.b, step.shift, labels, weight, local, objective, promise)
         accepted = lowest <= objective + ARMIJO * t * promise + ROUNDING * objective
         fell = 0.0
         if accepted:
@@ -161,7 +147,7 @@ def _newton(
             beta[inside] = here.b
 
         # Price every pair, at the dual point.
-        source = predicted if accepted and not flat else here.proba
+        source = step.predicted if accepted and not flat else here.proba
         loss_of.price(X, labels, weight, source, gradient)
         if not accepted and not (cautious and precision <= FINE * tol):
             cautious, precision = True, FINE * tol
@@ -177,11 +163,7 @@ def _newton(
         if flat:
             best, bound = here.proba, loss_of.kkt_bounds(beta, gradient, prior)[1]
         else:
-            scale = loss_of.feasible(gradient, prior)
-            dual = loss_of.dual_objective(source, labels, weight, gradient, scale, prior)
-            if dual > best_dual:
-                best, best_dual = scale * source, dual
-                best[labels, np.arange(len(labels))] += 1.0 - scale
+            best, best_dual = _dual(source, labels, weight, gradient, prior, best, best_dual)
             bound = gap = max(objective - best_dual, 0.0)
         converged = bound <= tol * objective
         if converged or not accepted:
@@ -209,6 +191,63 @@ def _pairs(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(first, feature): pairs of class k are first[k] : first[k+1]."""
     classes, feature = np.nonzero(inside)
     return np.searchsorted(classes, np.arange(len(inside) + 1)), feature.astype(np.int32)
+
+
+class _Step(NamedTuple):
+    """To the minimum b of the quadratic model: the loss's slope along it, how it shifts the scores, and the
+    probabilities that the model predicts after it."""
+
+    b: np.ndarray
+    slope: float
+    shift: np.ndarray
+    predicted: np.ndarray
+
+
+def _step(
+    X: Matrix,
+    first: np.ndarray,
+    feature: np.ndarray,
+    here: _Point,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    prior: PriorArrays,
+    objective: float,
+    cautious: bool,
+    precision: float,
+) -> _Step:
+    """The quadratic model of the loss over the pairs of the working set, solved to `precision`."""
+    from lapwing.kernels import multinomial as steps
+    from lapwing.kernels.softmax_quadratic import solve
+
+    gradient, shift, b = np.empty(len(here.b)), np.empty(here.score.shape), here.b.copy()
+    steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), gradient)
+    unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - prior.mode), 1.0))), 1.0)
+    bent = steps.cautious(here.proba, labels) if cautious else here.proba
+    turns = 1 if precision == ROUGH else TURNS
+    change = solve(X, first, feature, bent, weight, gradient, prior, unit, precision, turns, b)
+    steps.spread_step(X, first, feature, b - here.b, shift)
+    return _Step(b, float(np.sum(gradient * (b - here.b))), shift, steps.predicted(here.proba, change))
+
+
+def _dual(
+    theta: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    gradient: np.ndarray,
+    prior: PriorArrays,
+    best: np.ndarray,
+    best_dual: float,
+) -> tuple[np.ndarray, float]:
+    """The better of two dual points and its objective: `best`, or θ drawn towards the labels until it is feasible."""
+    from lapwing.kernels import softmax as loss_of
+
+    scale = loss_of.feasible(gradient, prior)
+    dual = loss_of.dual_objective(theta, labels, weight, gradient, scale, prior)
+    if not dual > best_dual:
+        return best, best_dual
+    drawn = scale * theta
+    drawn[labels, np.arange(len(labels))] += 1.0 - scale
+    return drawn, dual
 
 
 def _search(

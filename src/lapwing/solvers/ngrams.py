@@ -98,19 +98,19 @@ def exact(
             relative = gap / objective
         if relative <= tol or rounds >= max_iter:
             break
-        found, slopes = search(space, pull, max(slope, SHARE * steepest))
-        new = ~np.isin(found, classes)
-        found, slopes = found[new], slopes[new]
-        if len(found):
+        steep, slopes = search(space, pull, max(slope, SHARE * steepest))
+        new = ~np.isin(steep, classes)
+        steep, slopes = steep[new], slopes[new]
+        if len(steep):
             inner = min(inner, max(0.1 * relative, 0.3 * tol))
         elif inner < 0.01 * tol:  # rounding is all that is left
             break
         else:
             inner *= 0.1
         most = max(MOST, len(classes))
-        if len(found) > most:
-            found = np.sort(found[np.argpartition(-np.abs(slopes), most)[:most]])
-        classes, beta = np.append(classes, found), np.concatenate((beta[:-1], np.zeros(len(found)), beta[-1:]))
+        if len(steep) > most:
+            steep = np.sort(steep[np.argpartition(-np.abs(slopes), most)[:most]])
+        classes, beta = np.append(classes, steep), np.concatenate((beta[:-1], np.zeros(len(steep)), beta[-1:]))
     kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, code), prior, beta)
     pull = weight * y * as_link(link).theta(y * problem.scores(beta))
     steepest = float(np.abs(search(space, pull, slope, rising=True)[1]).max(initial=slope))
@@ -122,8 +122,8 @@ def exact(
 
 def _outside(space: NgramSpace, pull: np.ndarray, slope: float, classes: np.ndarray) -> float:
     """By how much the derivatives of all other classes exceed the penalty's slope, added up."""
-    found, slopes = search(space, pull, slope)
-    return float(np.sum(np.abs(slopes[~np.isin(found, classes)]) - slope))
+    steep, slopes = search(space, pull, slope)
+    return float(np.sum(np.abs(slopes[~np.isin(steep, classes)]) - slope))
 
 
 class Step(NamedTuple):
