@@ -49,6 +49,7 @@ from lapwing.training.memory import remember
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
+from lapwing.training.room import check_judged, check_softmax
 from lapwing.training.settings import NgramSettings, TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 from lapwing.training.task import Strategy, Task
@@ -123,6 +124,8 @@ def learn(
     if validation is not None and settings.variance == "pooled":
         settings = replace(settings, variance="cv")
     task = _task(corpus, settings, classes, most_duals)
+    if settings.tunes or (judge_all and not settings.joint):
+        check_judged(len(task), len(corpus))
     strategy, data, keys = _strategy(corpus, task, validation, progress)
     decisions: Decisions | None
     pool: Pool = Threads(settings.n_jobs) if client is None else Cluster(client)
@@ -174,6 +177,8 @@ def _strategy(
         return NgramSearch(task, space, apart), (*space.tokens, apart), lambda: text_keys(corpus.documents, seed)
     features = make_design(corpus, settings, progress)
     apart = None if validation is None else _validation(validation, features, task)
+    if settings.joint:
+        check_softmax(len(task), *features.matrix.shape)
     strategy = (Polytomous if settings.joint else OneVsRest)(task, features, apart)
     data = (features.matrix, list(features.feature_names), apart)
     return strategy, data, lambda: matrix_keys(features.matrix, seed)
