@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from lapwing.corpus import Corpus
@@ -76,6 +77,8 @@ class MAPClassifier(LinearModelClassifier):
     >>> bool(model.dual_gap_[0] <= 1e-4 * model.objective_[0])
     True
     """
+
+    _updates = True  # whether a fitted one can be updated
 
     def __init__(
         self,
@@ -170,6 +173,7 @@ class MAPClassifier(LinearModelClassifier):
         self._train(corpus, classes, apart, client)
         return self
 
+    @available_if(lambda self: self._updates)
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Hashable] | None = None) -> MAPClassifier:
         """Fit, or where that was done update with these rows, too (`lapwing.update`).
 

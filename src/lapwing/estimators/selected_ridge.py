@@ -46,6 +46,8 @@ class SelectedRidgeClassifier(MAPClassifier):
     (2, ['yes'])
     """
 
+    _updates = False  # what was pruned keeps no memory of its documents
+
     def __init__(
         self,
         *,
