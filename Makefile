@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CORES := -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs bench clean
@@ -17,8 +18,8 @@ demo: $(STAMP) ## Train, prove and show a classifier on the built-in corpus
 	$(BIN)/lapwing demo
 
 test: $(STAMP) ## Run all tests; those of kernels and every solver with the JIT switched off, too
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels tests/solvers/test_every_solver.py
-	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(CORES) tests/kernels tests/solvers/test_every_solver.py
+	$(BIN)/python -m pytest $(CORES)
 
 check: $(STAMP) ## Lint, formatting, types, and the order of the rooms
 	$(BIN)/ruff check .
