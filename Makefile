@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CORES := -n auto --dist loadfile
+CORES := -n auto --dist loadfile --max-worker-restart 0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs bench clean
