@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,15 @@ def test_what_it_returns_and_raises() -> None:
         interruptible(fails)()
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Heard, as in any program; processes that only run tests may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_nothing_more_is_begun(jobs: int) -> None:
     """Once it has been interrupted, the thread that goes on begins no further fit."""
