@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,3 +159,14 @@ def test_too_few_documents_to_tune_on_keep_the_threshold_at_one_half(
     assert "thresholds are not tuned" in caplog.text
     save(model, tmp_path / "few.lapwing")
     assert load(tmp_path / "few.lapwing").thresholds.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("members", [1, 2, 30])
+def test_a_threshold_is_not_tuned_on_one_or_two_documents(members: int) -> None:
+    """Scored by fits that have seen none or one, they would put it anywhere."""
+    data, _ = corpus()
+    labels = [(*row, 99) if i < members else row for i, row in enumerate(data.labels)]
+    model = learn(replace(data, labels=labels), TrainSettings(threshold="f1")).model
+    row = model.categories.index(99)
+    assert (model.thresholds[row] == 0.0) == (members < 3)
+    assert np.any(model.thresholds != 0.0)

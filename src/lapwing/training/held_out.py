@@ -43,6 +43,7 @@ LEARNED = 0.98  # once it is below this share of what is lost by saying how freq
 
 UNSEEN = "scoring unseen documents"
 
+TUNABLE = 3  # documents of a category from which its threshold is tuned
 Progress = Callable[[str, int, int], None]
 
 
@@ -181,12 +182,17 @@ class Judge:
         return own_lines(s, y, weight, self.link, common)
 
     def thresholds(self, scores: np.ndarray, documents: np.ndarray) -> np.ndarray:
-        """Tuned on calibrated scores of some documents; NaN where the settings fix them."""
+        """Tuned on calibrated scores of some documents; NaN where the settings fix them, or hardly any document is in
+        the category: the fit that scores its only one has seen none."""
         settings = self.task.settings
         if settings.fixed_threshold is not None or settings.threshold_data == "train" or self.joint:
             return np.full(len(self.rows), np.nan)
         parts = zip(scores[documents].T, self.y[documents].T, self.weight[documents].T, strict=True)
-        return np.array([tune(settings.threshold, s, y, weight) for s, y, weight in parts])  # type: ignore[arg-type]
+        return np.array([
+            tune(settings.threshold, s, y, weight)  # type: ignore[arg-type]
+            if np.count_nonzero((y > 0.0) & (weight > 0.0)) >= TUNABLE else np.nan
+            for s, y, weight in parts
+        ])  # fmt: skip
 
     @property
     def couples(self) -> bool:
