@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,84 +22,18 @@ from lapwing.cli._common import (
 from lapwing.cli._help import Grouped
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
+from lapwing.cli._train_settings import PRESETS, given, settings_like, train_settings
+from lapwing.cli._trained import print_summary, summary_of
 from lapwing.errors import SettingsError
 
-PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
-DEFAULT_PRIOR = "elasticnet"
-PRESETS: dict[str, dict[str, Any]] = {
-    "glm07": {
-        "stop_words": "smart", "stemmer": "porter", "min_df": 1, "prior": ("laplace",),
-        "variance": "norm", "calibrate": False, "threshold_data": "train",
-    },
-}  # fmt: skip
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lapwing.corpus import Corpus, Overview
-    from lapwing.model import LinearModel
-
-
-def _number_or_name(value: str) -> str | float:
-    try:
-        return float(value)
-    except ValueError:
-        return value
-
-
-def _variance(value: str) -> str | float:
-    """--variance: a name, a number, or that of another model."""
-    name, _, path = value.partition(":")
-    if name != "from":
-        return _number_or_name(value)
-    from lapwing.formats import load
-    from lapwing.training.again import variance_of
-
-    return variance_of(load(path))
-
-
-def _numbers(value: str | None) -> tuple[float, ...] | None:
-    try:
-        return None if value is None else tuple(float(part) for part in value.split(","))
-    except ValueError:
-        raise SettingsError(f"--cv-variances must be numbers with commas between them, got {value!r}") from None
 
 
 def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:
     if value == 0:
         raise click.BadParameter("0 threads do no work; give a number, or -1 for every core", context, parameter)
     return value
-
-
-def _prior(chosen: Sequence[str], words: str | None, ratio: float | None) -> Any:
-    """A prior by name, with what files say of features on top."""
-    from lapwing.stats.prior_files import read, read_words
-    from lapwing.stats.priors import ElasticNet
-
-    names = [value for value in chosen if value in PRIORS]
-    files = [value for value in chosen if value not in PRIORS]
-    for value in files:
-        if not Path(value).exists():
-            wanted = ", ".join(map(repr, PRIORS))
-            raise SettingsError(f"--prior must be one of {wanted}, or a prior file, got {value!r}; found no such file")
-    if len(names) > 1 or len(files) > 1:
-        raise SettingsError(f"--prior takes one name and one file at most, got {', '.join(chosen)}")
-    base: Any = names[0] if names else DEFAULT_PRIOR
-    if ratio is not None:
-        if base != ElasticNet.name:
-            raise SettingsError(f"--ratio belongs to --prior elasticnet, and the prior is {base}")
-        base = ElasticNet(ratio)
-    tables = [read(path, base) for path in files] + ([] if words is None else [read_words(words, base=base)])
-    return sum(tables[1:], tables[0]) if tables else base
-
-
-def _stop_words(value: str) -> str | tuple[str, ...]:
-    if value in ("smart", "none"):
-        return value
-    try:
-        return tuple(Path(value).read_text(encoding="utf-8").split())
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"--stop-words must be smart, none or a file of words; {value}: {error}") from error
 
 
 # Headings of --help, and the options below each; the rest stands under the last.
@@ -341,11 +273,13 @@ def command(
     if output is None:
         raise click.MissingParameter(param_type="option", param_hint="'-o' / '--output'")
     check_output(output, data)
-    if options["method"] == "selected-ridge" and not _given("prior"):
+    if options["workers"] is not None and options["cluster"] is None:
+        raise SettingsError("--workers belongs to --cluster local; add that")
+    if options["method"] == "selected-ridge" and not given("prior"):
         options["prior"] = ("gaussian",)
     if preset is not None:
-        options |= {name: value for name, value in PRESETS[preset].items() if not _given(name)}
-    settings = _settings(options) if like is None else _settings_like(like, options["jobs"])
+        options |= {name: value for name, value in PRESETS[preset].items() if not given(name)}
+    settings = train_settings(options) if like is None else settings_like(like, options["jobs"])
     with progress_bar(quiet=as_json) as progress:
         documents = read_documents(data, reading, progress)
         corpus = split_part(documents, split, "train")
@@ -376,13 +310,13 @@ def command(
             model = conformalize(model, kept_apart.documents, kept_apart.labels)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
-    summary = _summary(output, corpus, model)
+    summary = summary_of(output, corpus, model)
     summary["data"] = understood.to_dict()
     summary["holdout"] = None if apart_result is None else apart_result.to_dict()
     if as_json:
         print_json(summary)
     else:
-        _print(summary)
+        print_summary(summary)
         if apart_result is not None:
             from lapwing.cli.evaluate import print_evaluation
 
@@ -394,8 +328,6 @@ def command(
 def _client(cluster: str | None, workers: int | None) -> Iterator[Any]:
     """Of a cluster while it is needed; None without."""
     if cluster is None:
-        if workers is not None:
-            raise SettingsError("--workers belongs to --cluster local; add that")
         yield None
         return
     from lapwing.engine import connect
@@ -431,22 +363,6 @@ def _say(understood: Overview, *, err: bool) -> None:
         echo(line, err=err)
 
 
-def _settings_like(path: str, jobs: int) -> Any:
-    """All settings of another model; only the number of threads is this command's."""
-    from dataclasses import replace
-
-    from lapwing.formats import load
-    from lapwing.training.again import settings_of
-
-    skip = ("output", "dry_run", "data", "like", "jobs", "cluster", "workers", "split", "validation", "holdout",
-            "curvature", "as_json", "progress")  # fmt: skip
-    reading = {option.name for option in READING}
-    for parameter in click.get_current_context().command.params:
-        if parameter.name not in (*skip, *reading) and _given(str(parameter.name)):
-            raise SettingsError(f"--like takes all settings from {path}; leave {parameter.opts[0]} out")
-    return replace(settings_of(load(path)), n_jobs=jobs)
-
-
 def _hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
     """The documents to train on, and those kept apart: that share of every label, equal documents together."""
     import numpy as np
@@ -466,170 +382,6 @@ def _reading_flags(split: str | None) -> list[str]:
     values = click.get_current_context().params
     for option in READING:
         value = values.get(str(option.name))
-        if _given(str(option.name)) and value is not None:
+        if given(str(option.name)) and value is not None:
             flags += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
     return flags
-
-
-def _summary(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
-    kept, fits = model.n_kept, model.fits
-    return {
-        "model": output,
-        "corpus": corpus.name,
-        "documents": len(corpus),
-        "skipped": corpus.skipped,
-        "classes": len(model.classes),
-        "categories": len(model.categories),
-        "features": len(model.feature_names),
-        "features_per_category": {"min": int(kept.min()), "max": int(kept.max()), "mean": float(kept.mean())},
-        "sparsity": model.sparsity,
-        "selected_ridge": _pruned(model),
-        "ngrams": model.provenance.get("ngrams"),
-        "largest_relative_gap": max(
-            float(g) / (float(p) or 1.0) for g, p in zip(fits.gap, fits.objective, strict=True)
-        ),
-        "largest_violation": float(fits.kkt.max()),
-        "converged": bool(fits.converged.all()),
-        "held_out": {name: value for name, value in model.held_out.items() if name != "scores"} or None,
-        **_squeezed(model),
-        "stationary_only": model.provenance["prior"] == "jeffreys",
-    }
-
-
-def _pruned(model: LinearModel) -> dict[str, Any] | None:
-    """What Selected Ridge came to: objectives are sums over categories."""
-    made = model.provenance.get("selected_ridge")
-    if made is None:
-        return None
-    return {
-        "alpha": {"min": min(made["alpha"]), "max": max(made["alpha"])},
-        "ridge_objective": float(model.fits.objective.sum()),
-        "objective": sum(made["objective"]),
-    }
-
-
-def _squeezed(model: LinearModel) -> dict[str, Any]:
-    """Which categories have fewer features than allowed, and why."""
-    reasons = model.provenance.get("squeezed")
-    if reasons is None:
-        return {}
-    return {"squeezed": {str(c): why for c, why in zip(model.categories, reasons, strict=True) if why}}
-
-
-def _print(summary: dict[str, Any]) -> None:
-    skipped = f", {summary['skipped']} broken records skipped" if summary["skipped"] else ""
-    echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
-    kept, gap = summary["features_per_category"], summary["largest_relative_gap"]
-    if summary["categories"] == 1:
-        size = (
-            f"{summary['classes']} classes, {kept['max']}" if summary["classes"] > 1 else f"1 category, {kept['max']}"
-        )
-    else:
-        size = f"{summary['categories']} categories, {kept['min']} to {kept['max']} (mean {kept['mean']:.1f})"
-    proof = (
-        f"largest violation {summary['largest_violation']:.1e}"
-        if math.isnan(gap)
-        else f"largest relative gap {gap:.1e}"
-    )
-    if summary["stationary_only"]:
-        proof = (
-            f"stationary with a positive-definite Hessian on these, largest slope {summary['largest_violation']:.1e}"
-        )
-    if space := summary["ngrams"]:
-        of = f"n-grams kept, of {space['ngrams']:,} in {space['columns']:,} different sets of documents"
-    else:
-        of = f"of {summary['features']} features kept"
-    echo(f"{size} {of}; {proof}")
-    if pruned := summary["selected_ridge"]:
-        echo(
-            f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
-            f"solutions, {pruned['objective']:.6g} after pruning"
-        )
-    if unseen := summary["held_out"]:
-        click.echo(_on_unseen(unseen))
-    for category, reason in summary.get("squeezed", {}).items():
-        echo(f"  {category}: {reason}")
-    echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
-
-
-def _on_unseen(measured: dict[str, Any]) -> str:
-    """How the whole fares on documents it has not seen, in a line or two."""
-    right = f"accuracy {100 * measured['accuracy']:.1f} %, " if "accuracy" in measured else ""
-    some = f" of {measured['categories']} categories" if measured["categories"] > 1 else ""
-    return (
-        f"on unseen documents ({measured['folds']} folds): {right}macro F1{some} {100 * measured['macro_f1']:.1f}, "
-        f"micro F1 {100 * measured['micro_f1']:.1f}; log loss {measured['relative_log_loss']:.3f} of that of the base "
-        "rates"
-    )
-
-
-def _settings(options: dict[str, Any]) -> Any:
-    from lapwing.selection.variance import CrossValidation
-    from lapwing.text import TextSettings
-    from lapwing.training import NgramSettings, TrainSettings
-
-    _check_ngrams(options)
-    ngrams = None
-    if options["ngrams"] is not None:
-        steps = _number_or_name(options["steps"] or "cv")
-        ngrams = NgramSettings(
-            max_length=options["max_length"], min_support=options["min_support"],
-            steps=int(steps) if isinstance(steps, float) and steps.is_integer() else steps,  # type: ignore[arg-type]
-        )  # fmt: skip
-        options = {**options, "tokens": options["ngrams"], "tf": "binary", "idf": False, "cosine": False}
-        options |= {name: "none" for name in ("stop_words", "stemmer") if not _given(name)}
-        options["prior"] = options["prior"] or ("laplace",)
-    text = TextSettings(
-        tokens=options["tokens"], digits=options["digits"], strip_html=options["strip_html"],
-        stop_words=_stop_words(options["stop_words"]), stemmer=options["stemmer"], tf=options["tf"],
-        idf=options["idf"], cosine=options["cosine"], min_df=options["min_df"],
-        word_ngrams=options["word_ngrams"], char_ngrams=options["char_ngrams"],
-    )  # fmt: skip
-    plan = CrossValidation(
-        variances=_numbers(options["cv_variances"]), folds=options["cv_folds"], runs=options["cv_runs"],
-        one_se=options["one_se"],
-    )  # fmt: skip
-    return TrainSettings(
-        text=text, method=options["method"], hessian=options["hessian"],
-        alpha=None if options["alpha"] is None else _number_or_name(options["alpha"]),
-        multi_class=options["multi_class"], reference_class=options["reference_class"],
-        prior=_prior(options["prior"], options["prior_words"], options["ratio"]), label_words=options["label_words"],
-        link=options["link"],
-        variance=_variance(options["variance"]), cv=plan, calibrate=options["calibrate"], **_folds(options),
-        intercept_variance=options["intercept_variance"], solver=options["solver"],
-        class_weight=options["class_weight"], threshold=_number_or_name(options["threshold"]),
-        threshold_data=options["threshold_data"], select_features=options["select_features"],
-        feature_score=options["feature_score"], max_features=options["max_features"],
-        standardize=options["standardize"], tol=options["tol"],
-        max_iter=options["max_iter"], n_jobs=options["jobs"], random_state=options["seed"], ngrams=ngrams,
-    )  # fmt: skip
-
-
-def _folds(options: dict[str, Any]) -> dict[str, Any]:
-    """--folds: a number, or time."""
-    value = _number_or_name(options["folds"])
-    if value == "time":
-        return {"fold_by": "time"}
-    if not isinstance(value, float) or not value.is_integer():
-        raise SettingsError(f"--folds must be a whole number, or time, got {options['folds']!r}")
-    return {"folds": int(value)}
-
-
-def _given(name: str) -> bool:
-    """Whether an option was given, and has not its default value."""
-    return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-
-
-def _check_ngrams(options: dict[str, Any]) -> None:
-    """Options that only n-grams have, and those that they have not."""
-    if options["ngrams"] is None:
-        for name in filter(_given, ("max_length", "min_support", "steps")):
-            raise SettingsError(f"--{name.replace('_', '-')} belongs to --ngrams; add --ngrams word or --ngrams char")
-        if options["solver"] in ("exact", "greedy"):
-            raise SettingsError(f"--solver {options['solver']} belongs to --ngrams; add --ngrams word or --ngrams char")
-        return
-    for name in filter(_given, ("tokens", "tf", "idf", "cosine", "min_df", "word_ngrams", "char_ngrams")):
-        instead = {"tokens": "give --ngrams its value", "min_df": "use --min-support"}.get(name, "leave it out")
-        raise SettingsError(
-            f"--{name.replace('_', '-')} has no place beside --ngrams, whose features are present or not; {instead}"
-        )

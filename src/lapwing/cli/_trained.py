@@ -1,0 +1,107 @@
+"""What `lapwing train` says of the model it made."""
+
+from __future__ import annotations
+
+import math
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lapwing.cli._output import echo
+
+if TYPE_CHECKING:
+    from lapwing.corpus import Corpus
+    from lapwing.model import LinearModel
+
+
+def summary_of(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
+    kept, fits = model.n_kept, model.fits
+    return {
+        "model": output,
+        "corpus": corpus.name,
+        "documents": len(corpus),
+        "skipped": corpus.skipped,
+        "classes": len(model.classes),
+        "categories": len(model.categories),
+        "features": len(model.feature_names),
+        "features_per_category": {"min": int(kept.min()), "max": int(kept.max()), "mean": float(kept.mean())},
+        "sparsity": model.sparsity,
+        "selected_ridge": _pruned(model),
+        "ngrams": model.provenance.get("ngrams"),
+        "largest_relative_gap": max(
+            float(g) / (float(p) or 1.0) for g, p in zip(fits.gap, fits.objective, strict=True)
+        ),
+        "largest_violation": float(fits.kkt.max()),
+        "converged": bool(fits.converged.all()),
+        "held_out": {name: value for name, value in model.held_out.items() if name != "scores"} or None,
+        **_squeezed(model),
+        "stationary_only": model.provenance["prior"] == "jeffreys",
+    }
+
+
+def _pruned(model: LinearModel) -> dict[str, Any] | None:
+    """What Selected Ridge came to: objectives are sums over categories."""
+    made = model.provenance.get("selected_ridge")
+    if made is None:
+        return None
+    return {
+        "alpha": {"min": min(made["alpha"]), "max": max(made["alpha"])},
+        "ridge_objective": float(model.fits.objective.sum()),
+        "objective": sum(made["objective"]),
+    }
+
+
+def _squeezed(model: LinearModel) -> dict[str, Any]:
+    """Which categories have fewer features than allowed, and why."""
+    reasons = model.provenance.get("squeezed")
+    if reasons is None:
+        return {}
+    return {"squeezed": {str(c): why for c, why in zip(model.categories, reasons, strict=True) if why}}
+
+
+def print_summary(summary: dict[str, Any]) -> None:
+    skipped = f", {summary['skipped']} broken records skipped" if summary["skipped"] else ""
+    echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
+    kept, gap = summary["features_per_category"], summary["largest_relative_gap"]
+    if summary["categories"] == 1:
+        size = (
+            f"{summary['classes']} classes, {kept['max']}" if summary["classes"] > 1 else f"1 category, {kept['max']}"
+        )
+    else:
+        size = f"{summary['categories']} categories, {kept['min']} to {kept['max']} (mean {kept['mean']:.1f})"
+    proof = (
+        f"largest violation {summary['largest_violation']:.1e}"
+        if math.isnan(gap)
+        else f"largest relative gap {gap:.1e}"
+    )
+    if summary["stationary_only"]:
+        proof = (
+            f"stationary with a positive-definite Hessian on these, largest slope {summary['largest_violation']:.1e}"
+        )
+    if space := summary["ngrams"]:
+        of = f"n-grams kept, of {space['ngrams']:,} in {space['columns']:,} different sets of documents"
+    else:
+        of = f"of {summary['features']} features kept"
+    echo(f"{size} {of}; {proof}")
+    if pruned := summary["selected_ridge"]:
+        echo(
+            f"sparsity {summary['sparsity']:.4f}; sum of the objectives {pruned['ridge_objective']:.6g} at the ridge "
+            f"solutions, {pruned['objective']:.6g} after pruning"
+        )
+    if unseen := summary["held_out"]:
+        click.echo(_on_unseen(unseen))
+    for category, reason in summary.get("squeezed", {}).items():
+        echo(f"  {category}: {reason}")
+    echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
+
+
+def _on_unseen(measured: dict[str, Any]) -> str:
+    """How the whole fares on documents it has not seen, in a line or two."""
+    right = f"accuracy {100 * measured['accuracy']:.1f} %, " if "accuracy" in measured else ""
+    some = f" of {measured['categories']} categories" if measured["categories"] > 1 else ""
+    return (
+        f"on unseen documents ({measured['folds']} folds): {right}macro F1{some} {100 * measured['macro_f1']:.1f}, "
+        f"micro F1 {100 * measured['micro_f1']:.1f}; log loss {measured['relative_log_loss']:.3f} of that of the base "
+        "rates"
+    )
