@@ -11,6 +11,7 @@ NEEDED = (
     "lapwing/py.typed",
     "lapwing/text/data/smart.txt",
     "lapwing/reporting/static/page.html",
+    "lapwing/reporting/static/shell.html",
     "lapwing/reporting/static/snowball/LICENSE.txt",
     "lapwing/exporting/standalone.py",
 )

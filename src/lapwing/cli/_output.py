@@ -8,7 +8,7 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,6 +69,18 @@ NO_LIMIT = 1 << 16  # columns, where no terminal sets a width
 def width() -> int:
     """Columns of the terminal; elsewhere as many as the content needs."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else NO_LIMIT
+
+
+def give(
+    record: dict[str, Any], shown: Callable[[], Sequence[RenderableType]], page: str | None, *, as_json: bool
+) -> None:
+    """A result: as JSON, or as people read it, with a word on the page that was written of it."""
+    if as_json:
+        print_json(record)
+        return
+    show(*shown())
+    if page is not None:
+        echo(f"wrote {page}; open it in a browser")
 
 
 def show(*parts: RenderableType) -> None:

@@ -15,7 +15,7 @@ from lapwing.cli._common import (
     reading_options,
     split_part,
 )
-from lapwing.cli._output import echo, json_option, print_json, show, table
+from lapwing.cli._output import give, json_option, table
 from lapwing.cli._progress import progress_bar
 from lapwing.errors import InputError
 
@@ -63,12 +63,7 @@ def command(
     if output is not None:
         names = [Path(path).name.removesuffix(".lapwing") for path in (a, b)]
         write_beside(Path(output), comparison_page(found, *names).encode())
-    if as_json:
-        print_json(found.to_dict())
-        return
-    show(*_shown(found))
-    if output is not None:
-        echo(f"wrote {output}; open it in a browser")
+    give(found.to_dict(), lambda: _shown(found), output, as_json=as_json)
 
 
 def _shown(found: ModelComparison) -> list[Table | str]:

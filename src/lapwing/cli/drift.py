@@ -14,7 +14,7 @@ from lapwing.cli._common import (
     model_argument,
     reading_options,
 )
-from lapwing.cli._output import echo, json_option, print_json, show, table
+from lapwing.cli._output import give, json_option, table
 from lapwing.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -61,12 +61,7 @@ def command(
     if output is not None:
         name = Path(model).name.removesuffix(".lapwing")
         write_beside(Path(output), drift_page(found, name, corpus.name).encode())
-    if as_json:
-        print_json(found.to_dict())
-        return
-    show(*_shown(found))
-    if output is not None:
-        echo(f"wrote {output}; open it in a browser")
+    give(found.to_dict(), lambda: _shown(found), output, as_json=as_json)
 
 
 def _read(data: str, reading: dict[str, Any]) -> Corpus:

@@ -23,6 +23,7 @@ from lapwing.kernels.loss import (
     intercept_only,
     losses,
     majorant,
+    penalty,
     penalty_at,
     violation,
     violations,
@@ -203,14 +204,6 @@ def _least(H, G, b, prior, smooth, precision, slack, bound, A):
 
 
 @part
-def _penalty(prior, beta):
-    total = 0.0
-    for j in range(beta.size):
-        total += penalty_at(prior, j, beta[j])
-    return total
-
-
-@part
 def _dual(Z, rows, documents, prior, theta, pull, z):
     """(the dual objective at θ, what it was scaled by); NaN where no multiple of it is feasible."""
     y, weight, link = documents
@@ -248,7 +241,7 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     _forth(Z, rows, beta, score)
     for i in range(n):
         margin[i] = y[i] * score[i]
-    objective = losses(margin, weight, link, theta) + _penalty(prior, beta)
+    objective = losses(margin, weight, link, theta) + penalty(prior, beta)
     assign(best_theta, theta)
     best_dual, fell, rounds, polished = -np.inf, np.inf, 0, 0
     gap = np.nan
@@ -336,7 +329,7 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         for i in range(n):
             margin[i] = y[i] * score[i]
         before = objective
-        objective = losses(margin, weight, link, theta) + _penalty(prior, beta)
+        objective = losses(margin, weight, link, theta) + penalty(prior, beta)
         fell = max(before - objective, -promise)
         if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
             dual, scale = _dual(Z, rows, documents, prior, linear, pull, z)

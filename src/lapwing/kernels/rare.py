@@ -24,6 +24,7 @@ from lapwing.kernels.loss import (
     loss_theta,
     losses,
     majorant,
+    penalty,
     penalty_at,
     penalty_conjugate,
     violation,
@@ -192,14 +193,6 @@ def _predict(entries, desk, p, move, link):
 
 
 @part
-def _penalty(prior, b):
-    total = 0.0
-    for a in range(b.size):
-        total += penalty_at(prior, a, b[a])
-    return total
-
-
-@part
 def _search(desk, t, rest, margin, move, link, old, b, local, objective, promise):
     """As in kernels/newton.py: (share of the step taken, loss, penalty), all other documents at `margin`."""
     share = 1.0
@@ -211,11 +204,11 @@ def _search(desk, t, rest, margin, move, link, old, b, local, objective, promise
         loss += rest * loss_theta(margin - share * move, link)[0]
         for a in range(b.size):
             along[a] = b[a] - (1.0 - share) * (b[a] - old[a])
-        penalty = _penalty(local, along)
-        if loss + penalty <= objective + ARMIJO * share * promise + ROUNDING * objective:
-            return share, loss, penalty
+        cost = penalty(local, along)
+        if loss + cost <= objective + ARMIJO * share * promise + ROUNDING * objective:
+            return share, loss, cost
         share *= 0.5
-    return 0.0, loss, penalty
+    return 0.0, loss, cost
 
 
 @part
@@ -410,7 +403,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             entries, changed = _lists(X.columns, desk, m, t), False
         H, A, G = _room(H, m), _room(A, m), np.empty(m)
         local = _local(prior, desk.features, m, strength)
-        objective = loss + _penalty(local, taken(desk.beta, desk.features, m))
+        objective = loss + penalty(local, taken(desk.beta, desk.features, m))
 
         # Newton rounds on it, until what they still promise is small.
         stalled, precise, fell, predicted0 = False, False, 0.0, theta0
@@ -482,7 +475,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, True)
     kkt, kkt_bound = _violations(desk, prior, m, violators)
     weights = taken(desk.beta, desk.features, m)
-    objective = loss + _penalty(_local(prior, desk.features, m, 1.0), weights)
+    objective = loss + penalty(_local(prior, desk.features, m, 1.0), weights)
     found = desk.features[:m].copy()
     documents, theta = desk.document[:t].copy(), desk.best[:t].copy()
     _end(desk, m, t)

@@ -60,15 +60,21 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
-    """The page that shows `data`, which `contents` makes."""
-    style = static("style.css")
-    script = scripts((data.get("live") or {}).get("stemmer"))
+def shell(title: str, body: str, *, style: str = "", script: str = "", connect: str = "'none'", **more: str) -> str:
+    """A page with this body, in the style of the report and what `style` adds; `{{name}}` in it is filled in once."""
+    style = static("style.css") + style
     parts = {
-        "title": escape(str(data["title"])),
+        "title": escape(title),
         "policy": escape(policy(style, script, connect=connect)),
         "style": style,
         "script": script,
-        "data": embedded(data),
+        **more,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], static("page.html"))
+    whole = static("shell.html").replace("{{body}}", body)
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], whole)
+
+
+def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
+    """The page that shows `data`, which `contents` makes."""
+    script = scripts((data.get("live") or {}).get("stemmer"))
+    return shell(str(data["title"]), static("page.html"), script=script, connect=connect, data=embedded(data))

@@ -7,40 +7,18 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from lapwing.reporting.page import policy, static
+from lapwing.reporting.page import shell
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header class="top"><div><p class="kind">{kind}</p><h1>{title}</h1>{facts}</div></header>
-<main id="main">{body}</main>
-</body>
-</html>
+_BODY = """<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><div><p class="kind">{{kind}}</p><h1>{{title}}</h1><dl class="facts">{{facts}}</dl></div></header>
+<main id="main">{{sections}}</main>
 """
 WIDTH, LABEL, ROW = 560, 170, 22  # of a picture: all of it, the names at its left, a line
 
 
 def plain_page(title: str, kind: str, facts: Sequence[tuple[str, str]], sections: Sequence[str]) -> str:
-    style = static("style.css")
     shown = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return _PAGE.format(
-        policy=escape(policy(style, "")),
-        title=escape(title),
-        style=style,
-        kind=escape(kind),
-        facts=f'<dl class="facts">{shown}</dl>',
-        body="".join(sections),
-    )
+    return shell(title, _BODY, kind=escape(kind), facts=shown, sections="".join(sections))
 
 
 def section(heading: str, *parts: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -12,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from lapwing.errors import InputError
 from lapwing.labelling import Session
-from lapwing.reporting.page import policy, static
+from lapwing.reporting.page import shell
 from lapwing.serve.pages import policy_for
 
 
@@ -21,14 +19,7 @@ def _own(name: str) -> str:
 
 
 def label_page(title: str) -> str:
-    style, script = static("style.css") + _own("label.css"), _own("label.js")
-    parts = {
-        "title": escape(title),
-        "policy": escape(policy(style, script, connect="'self'")),
-        "style": style,
-        "script": script,
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _own("label.html"))
+    return shell(title, _own("label.html"), style=_own("label.css"), script=_own("label.js"), connect="'self'")
 
 
 def create_label_app(session: Session) -> FastAPI:
