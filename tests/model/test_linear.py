@@ -380,3 +380,12 @@ def test_a_few_texts_get_the_bits_of_many(link: str) -> None:
         assert made.scores([text])[0].tobytes() == row.tobytes()
     assert made.predict(texts) == made.predict(made.vectors(texts))
     assert made.predict([]) == []
+
+
+def test_what_is_decided_comes_with_its_probability(many_labels: tuple[LinearModel, sp.csr_matrix]) -> None:
+    made, documents = many_labels
+    proba = made.predict_proba(documents)
+    for i, (places, values) in enumerate(made.decided(documents)):
+        assert sorted(places.tolist()) == sorted(made.predict(documents[[i]])[0])
+        np.testing.assert_array_equal(values, proba[i, places])
+        assert (np.diff(values) <= 0.0).all()

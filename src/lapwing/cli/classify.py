@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.cli._common import SPLITS, ExistingPath, model_argument, reading_options
 from lapwing.cli._output import as_json_line, echo, json_option
 from lapwing.errors import InputError
 
 if TYPE_CHECKING:
-    from lapwing.cli._documents import Block
     from lapwing.model import LinearModel
 
 RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -64,32 +64,66 @@ def command(
     """
     from lapwing.cli._documents import streamed
     from lapwing.formats import load
-    from lapwing.model.linear import best
 
     _check_promises(coverage, precision, abstain, top)
     loaded = load(model)
-    size = max(SCORES // len(loaded.classes), 1) if loaded.decision == "threshold" else sys.maxsize
-    for block in _parts(streamed(data, reading, loaded, split), size):
-        ids, scores = _scored(loaded, *block, reading["skip_bad"])
-        if not ids:
-            continue
-        lines = _json_lines if as_json else _table_lines
-        proba = loaded.class_proba(scores)
-        if coverage is None and precision is None:
-            chosen = loaded.decide(scores)
+    asked = Asked(top, coverage, precision, abstain, as_json)
+    labels = loaded.classes if as_json else [str(label).translate(TO_BLANK) for label in loaded.classes]
+    lines = _json_lines if as_json else _table_lines
+    for ids, documents, _ in streamed(data, reading, loaded, split):
+        ids, matrix = _vectors(loaded, ids, documents, reading["skip_bad"])
+        if ids:
+            answers = zip(ids, _answers(loaded, matrix, asked), strict=True)
+            echo("\n".join(line for document, answer in answers for line in lines(labels, document, answer)))
+
+
+class Asked(NamedTuple):
+    top: int | None
+    coverage: float | None
+    precision: float | None
+    abstain: bool
+    as_json: bool
+
+
+class Answer(NamedTuple):
+    """Of one document: classes by their number, most probable first, with probabilities."""
+
+    shown: list[tuple[int, float]]
+    predicted: list[int]
+
+
+def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:
+    """Document by document; all categories are scored at once only where all are asked for."""
+    if asked.coverage is not None or asked.precision is not None or (asked.as_json and asked.top is None):
+        yield from _of_all(model, matrix, asked)
+        return
+    if asked.top is None:
+        for places, proba in model.decided(matrix):
+            yield Answer(list(zip(places.tolist(), proba.tolist(), strict=True)), places.tolist())
+        return
+    predicted = (places.tolist() for places, _ in model.decided(matrix)) if asked.as_json else repeat([])
+    first, proba = model.most_probable(matrix, asked.top)
+    for shown, values, chosen in zip(first.tolist(), proba.tolist(), predicted, strict=False):
+        yield Answer(list(zip(shown, values, strict=True)), chosen)
+
+
+def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:
+    """By the probabilities of all categories: of no more documents at a time than have scores that fit in memory."""
+    n = matrix.shape[0]
+    size = max(SCORES // len(model.classes), 1) if model.decision == "threshold" else n
+    for start in range(0, n, size):
+        scores = model.scores(matrix[start : start + size])
+        proba = model.class_proba(scores)
+        if asked.coverage is None and asked.precision is None:
+            chosen = model.decide(scores)
         else:
-            chosen = loaded.promised(proba, coverage=coverage, precision=precision)
-            if abstain:
+            chosen = model.promised(proba, coverage=asked.coverage, precision=asked.precision)
+            if asked.abstain:
                 chosen &= chosen.sum(axis=1, keepdims=True) == 1
-        answers = lines(loaded, ids, proba, chosen, best(proba, top) if top else None)
-        echo("\n".join(answers))
-
-
-def _parts(blocks: Iterable[Block], size: int) -> Iterator[tuple[list[str], Any]]:
-    """No more documents at a time than have scores that fit in memory, however many the categories."""
-    for ids, documents, _ in blocks:
-        for first in range(0, len(ids), size):
-            yield ids[first : first + size], documents[first : first + size]
+        for values, inside in zip(proba, chosen, strict=True):
+            predicted = _most_probable_first(values, np.flatnonzero(inside))
+            shown = range(len(values)) if asked.as_json else predicted
+            yield Answer([(k, float(values[k])) for k in shown], predicted)
 
 
 def _check_promises(coverage: float | None, precision: float | None, abstain: bool, top: int | None) -> None:
@@ -101,52 +135,40 @@ def _check_promises(coverage: float | None, precision: float | None, abstain: bo
         raise InputError("--top shows the most probable categories, sure or not; leave it out, or the promise")
 
 
-def _scored(model: LinearModel, ids: list[str], documents: Any, skip_bad: bool) -> tuple[list[str], np.ndarray]:
-    """The scores of a block; a document that cannot be read is named, and with --skip-bad left out."""
+def _vectors(model: LinearModel, ids: list[str], documents: Any, skip_bad: bool) -> tuple[list[str], sp.csr_matrix]:
+    """A block as vectors; a document that cannot be read is named, and with --skip-bad left out."""
     try:
-        return ids, model.scores(documents, n_jobs=os.cpu_count() or 1)
+        return ids, model.vectors(documents, n_jobs=os.cpu_count() or 1)
     except Exception as error:
         if len(ids) == 1:
             said = f"document {ids[0]} cannot be classified: {error}"
             if not skip_bad:
                 raise InputError(f"{said}; use --skip-bad to go on without it") from error
             echo(f"lapwing: {said}; it is left out", err=True)
-            return [], np.empty((0, 0))
+            return [], sp.csr_matrix((0, len(model.feature_names)))
     half = len(ids) // 2
-    parts = [_scored(model, ids[rows], documents[rows], skip_bad) for rows in (slice(half), slice(half, None))]
-    parts = [part for part in parts if part[0]] or parts[:1]
-    return [one for part in parts for one in part[0]], np.concatenate([part[1] for part in parts])
+    parts = [_vectors(model, ids[rows], documents[rows], skip_bad) for rows in (slice(half), slice(half, None))]
+    return [one for part in parts for one in part[0]], sp.vstack([part[1] for part in parts], format="csr")
 
 
-def _json_lines(
-    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: list[np.ndarray] | None
-) -> Iterator[str]:
-    for i, document in enumerate(ids):
-        shown = range(len(model.classes)) if top is None else top[i]
-        yield as_json_line(
-            {
-                "id": document,
-                "predicted": [model.classes[k] for k in _chosen(proba[i], chosen[i])],
-                "probabilities": {str(model.classes[k]): float(proba[i, k]) for k in shown},
-            }
-        )
+def _most_probable_first(proba: np.ndarray, places: np.ndarray) -> list[int]:
+    return places[np.argsort(-proba[places], kind="stable")].tolist()
 
 
-def _table_lines(
-    model: LinearModel, ids: list[str], proba: np.ndarray, chosen: np.ndarray, top: list[np.ndarray] | None
-) -> Iterator[str]:
+def _json_lines(labels: Sequence[Hashable], document: str, answer: Answer) -> Iterator[str]:
+    yield as_json_line(
+        {
+            "id": document,
+            "predicted": [labels[k] for k in answer.predicted],
+            "probabilities": {str(labels[k]): p for k, p in answer.shown},
+        }
+    )
+
+
+def _table_lines(labels: Sequence[Hashable], document: str, answer: Answer) -> Iterator[str]:
     """Tab-separated; a tab or line end inside a name becomes a blank."""
-    labels = [str(label).translate(TO_BLANK) for label in model.classes]
-    for i, document in enumerate(ids):
-        name = document.translate(TO_BLANK)
-        shown = _chosen(proba[i], chosen[i]) if top is None else top[i]
-        for k in shown:
-            yield f"{name}\t{labels[k]}\t{float(proba[i, k])!r}"
-        if not len(shown):
-            yield f"{name}\t\t"
-
-
-def _chosen(proba: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The classes decided on, most probable first."""
-    places = np.flatnonzero(chosen)
-    return places[np.argsort(-proba[places], kind="stable")]
+    name = document.translate(TO_BLANK)
+    for k, p in answer.shown:
+        yield f"{name}\t{labels[k]}\t{p!r}"
+    if not answer.shown:
+        yield f"{name}\t\t"

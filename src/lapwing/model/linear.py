@@ -20,7 +20,7 @@ from lapwing.model.expected_f1 import expected_f1
 from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
 from lapwing.model.memory import Memory
-from lapwing.model.scoring import Scorer
+from lapwing.model.scoring import Scorer, best
 from lapwing.stats.links import LINKS, MODEL_LINKS, softmax
 from lapwing.text import Weighting
 
@@ -228,6 +228,17 @@ class LinearModel:
             found.append((places, np.take_along_axis(proba, places, axis=1)))
         return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
+    def decided(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Of every document the numbers of the classes it is put in, most probable first, and how probable each is."""
+        for scores in self.score_blocks(documents):
+            chosen = self.decide(scores)
+            proba = self.class_proba(scores) if self.exclusive else None
+            for i, inside in enumerate(chosen):
+                places = np.flatnonzero(inside)
+                values = self.probability(scores[i, places]) if proba is None else proba[i, places]
+                order = np.argsort(-values, kind="stable")
+                yield places[order], values[order]
+
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) True where the document is put in the class; never where the threshold is infinite."""
         if not self.exclusive:
@@ -382,14 +393,3 @@ class LinearModel:
     def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
         """The words of `text` that spoke for and against each category."""
         return explain_text(self, text, categories)
-
-
-def best(values: np.ndarray, count: int) -> list[np.ndarray]:
-    """Of every row the places of its `count` largest values, largest first; of equal ones those that come first."""
-    count = min(count, values.shape[1])
-    least = np.partition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count]
-    order = []
-    for row, enough in zip(values, values >= least[:, None], strict=True):
-        places = np.flatnonzero(enough)
-        order.append(places[np.argsort(-row[places], kind="stable")][:count])
-    return order

@@ -21,6 +21,8 @@ FOUND = 25  # finding the list of a word takes as long as so many multiplication
 EIGHT = 3.5  # and eight categories side by side as long as so many
 SAMPLE = 2**14  # words of documents that stand for all where routes are compared
 WORTH_A_KERNEL = 2**30  # multiplications for which Numba is loaded: the second is won back
+MANY_RANKED = 2**26  # scores, for whose ranking it is
+BLOCK_RANKED = 2**20  # that are ranked at a time without it: 8 MB
 BY_SPARSE = 2  # a multiplication of sparse by sparse takes SciPy as long as so many of sparse by dense
 
 # Writes the scores of the documents from the given one on into an array, as many as it has rows.
@@ -32,6 +34,7 @@ class Scorer:
 
     def __init__(self, weights: sp.csr_matrix, intercepts: np.ndarray) -> None:
         self.weights, self.intercepts = weights, intercepts
+        self._ranked = 0  # scores that `largest` was asked for, by many calls where documents come as a stream
 
     def scores(self, matrix: sp.csr_matrix) -> np.ndarray:
         """(n, rows)"""
@@ -73,11 +76,12 @@ class Scorer:
         """
         n, count = matrix.shape[0], min(count, len(self.intercepts))
         places, scores = np.zeros((n, count), dtype=np.int32), np.zeros((n, count))
-        if "numba" not in sys.modules and self._by_scipy_costs(matrix) < WORTH_A_KERNEL:
+        self._ranked += n * len(self.intercepts)
+        if "numba" not in sys.modules and self._ranked < MANY_RANKED:
             at = 0
-            for block in self.blocks(matrix, max(LARGEST // 4 // max(len(self.intercepts), 1), 1)):
+            for block in self.blocks(matrix, max(BLOCK_RANKED // max(len(self.intercepts), 1), 1)):
                 here = slice(at, at + len(block))
-                places[here] = np.argsort(-block, axis=1, kind="stable")[:, :count]
+                places[here] = best(block, count)
                 scores[here] = np.take_along_axis(block, places[here], axis=1)
                 at += len(block)
             return places, scores
@@ -183,3 +187,14 @@ def in_lanes(weights: sp.csr_matrix) -> np.ndarray:
         own = slice(weights.indptr[row], weights.indptr[row + 1])
         out[weights.indices[own], row] = weights.data[own]
     return out.reshape(d, -1, LANES)
+
+
+def best(values: np.ndarray, count: int) -> list[np.ndarray]:
+    """Of every row the places of its `count` largest values, largest first; of equal ones those that come first."""
+    count = min(count, values.shape[1])
+    least = np.partition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count]
+    order = []
+    for row, enough in zip(values, values >= least[:, None], strict=True):
+        places = np.flatnonzero(enough)
+        order.append(places[np.argsort(-row[places], kind="stable")][:count])
+    return order
