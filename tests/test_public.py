@@ -64,6 +64,7 @@ PUBLIC = {
         "FORMATS",
         "Overview",
         "ReadOptions",
+        "Record",
         "SPLITS",
         "Stream",
         "overview",

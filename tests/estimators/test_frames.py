@@ -105,3 +105,13 @@ def test_a_pipeline_of_several_columns_is_saved_with_names_and_loads_alone(tmp_p
     assert np.array_equal(loaded.predict_proba(matrix), pipeline.predict_proba(frame))
     with pytest.raises(InputError, match="feature names, got 1"):
         pipeline[-1].save(tmp_path / "m.lapwing", feature_names=["a"])
+
+
+def test_scikit_learns_cross_validation_takes_sets_of_labels() -> None:
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
+    sets = [set(labels) for labels in LISTS]
+    for labels in (sets, pandas.Series(sets)):
+        assert cross_val_score(TextClassifier(**QUICK), TEXTS, labels).tolist() == [1.0] * 5
+    found = GridSearchCV(TextClassifier(**QUICK), {"variance": [1.0, 10.0]}).fit(TEXTS, sets)
+    assert found.predict(["corn crop"]) == [("farm", "grain")]

@@ -94,6 +94,17 @@ class Size(click.ParamType):
         return size
 
 
+class Names(click.ParamType):
+    """Names with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        return tuple(name.strip() for name in str(value).split(",") if name.strip())
+
+
 model_argument = click.argument("model", type=ExistingPath("a model file", folder=False))
 data_argument = click.argument("data", type=ExistingPath("documents (a file, folder or archive)"))
 
@@ -126,6 +137,10 @@ _READING = [
     click.option("--label-separator", help="Separator between several labels in one cell."),
     click.option("--time-column", help="Column, JSON key or mail header that says when a document was written."),
     click.option("--group-column", help="Column, JSON key or mail header of what documents belong together by."),
+    click.option("--numeric", "numeric_columns", type=Names(), default=(), metavar="NAMES",
+                 help="Columns or JSON keys of numbers to learn from beside the text, such as price,age."),
+    click.option("--categorical", "categorical_columns", type=Names(), default=(), metavar="NAMES",
+                 help="Columns or JSON keys that hold one of several values, to learn from beside the text."),
     click.option("--folder-level", type=int,
                  help="Folders: take the class from the folder at this level, 1 for the first, -1 for the last."),
     click.option("--label-from", metavar="REGEX",
@@ -161,7 +176,7 @@ def reading_options(function: F) -> F:
         reading = {
             name: kwargs.pop(name)
             for name in ("encoding", "text_column", "label_column", "time_column", "group_column",
-                         "label_separator", "folder_level", "label_from",
+                         "label_separator", "numeric_columns", "categorical_columns", "folder_level", "label_from",
                          "qrels", "reuters_split", "smart_require", "skip_bad", "max_document", "max_expansion")
         }  # fmt: skip
         reading["header"] = not kwargs.pop("no_header")
@@ -176,8 +191,18 @@ def reading_options(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def columns_of(model: LinearModel, reading: dict[str, Any]) -> dict[str, Any]:
+    """Options for reading, with the columns that the model reads beside the text."""
+    beside = getattr(model.weighting, "beside", None)
+    if beside is None:
+        return reading
+    kinds = {"numeric_columns": beside.numeric, "categorical_columns": beside.categorical}
+    return {**reading, **{name: tuple(dict.fromkeys([*reading[name], *own])) for name, own in kinds.items()}}
+
+
 def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> dict[str, Any]:
     """Options for reading, those that are not given taken from the training where DATA is what it was."""
+    reading = columns_of(model, reading)
     source, flags = model.provenance.get("source") or {}, list(model.provenance.get("reading") or ())
     if not flags or not isinstance(source, dict) or source.get("path") != Path(data).name:
         return reading
@@ -194,6 +219,8 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
         name = str(option.name)
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             continue
+        if name in ("numeric_columns", "categorical_columns"):
+            continue  # the model has them
         said.append(flag if option.is_flag else f"{flag} {value}")
         if name == "no_header":
             found["header"] = False

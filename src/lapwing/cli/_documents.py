@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 
 import scipy.sparse as sp
 
+from lapwing.cli._common import columns_of
 from lapwing.cli._output import echo
 from lapwing.corpus import Document, stream
 from lapwing.corpus.options import ReadOptions
@@ -44,9 +45,13 @@ def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str 
 
     A model that decides over a whole batch gets all of DATA as one block.
     """
+    reading = columns_of(model, reading)
     block = BLOCK if model.decision == "threshold" else sys.maxsize
     if data == "-" and reading["format"] == "auto":
         check_kind("text", model)
+        if reading["numeric_columns"] or reading["categorical_columns"]:
+            columns = ", ".join((*reading["numeric_columns"], *reading["categorical_columns"]))
+            raise InputError(f"the model reads {columns} beside the text; give a table, or --format jsonl or csv")
         # Whoever types a line waits for its answer.
         size = 1 if sys.stdin is not None and sys.stdin.isatty() else block
         yield from _blocks(_text_lines(ReadOptions.of(_known(reading))), "text", model, size)

@@ -11,6 +11,7 @@ from lapwing.cli._common import (
     SPLITS,
     ExistingPath,
     check_output,
+    columns_of,
     read_documents,
     reading_options,
     split_part,
@@ -57,6 +58,7 @@ def command(
         if Path(output).exists() and any(Path(output).samefile(path) for path in (a, b)):
             raise InputError(f"-o must not be a file that is read, got {output!r}")
     first, second = load(a), load(b)
+    reading = columns_of(second, columns_of(first, reading))
     with progress_bar(quiet=as_json) as progress:
         corpus = None if data is None else split_part(read_documents(data, reading, progress), split, "test")
         found = compare(first, second, corpus, resamples=resamples)

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapwing.cli._common import (
-    SPLITS,
-    check_output,
-    data_argument,
-    model_argument,
-    reading_options,
-)
+from lapwing.cli._common import SPLITS, check_output, columns_of, data_argument, model_argument, reading_options
 from lapwing.cli._output import give, json_option, table
 from lapwing.cli._progress import progress_bar
 
@@ -55,7 +49,7 @@ def command(
     loaded = load(model)
     with progress_bar(quiet=as_json) as progress:
         progress.begin("reading documents")
-        corpus = _read(data, reading).part(split)
+        corpus = _read(data, columns_of(loaded, reading)).part(split)
         progress.end(len(corpus))
         found = drift(loaded, corpus, rate=rate)
     if output is not None:

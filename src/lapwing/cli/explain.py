@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lapwing.cli._common import model_argument, readable, rows_named
 from lapwing.cli._output import json_option, print_json, show
-from lapwing.errors import CorpusError
+from lapwing.errors import CorpusError, InputError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 @click.argument("text", nargs=-1)
 @click.option("--category", "categories", multiple=True, help="Explain this category; may be given several times.")
 @click.option("--top", type=click.IntRange(min=1), default=3, show_default=True, help="How many categories to show.")
+@click.option("--value", "values", multiple=True, metavar="NAME=VALUE",
+              help="A column that the model reads beside the text; those not given count as not known.")  # fmt: skip
 @click.option("--encoding", help="Encoding of standard input; UTF-8 by default.")
 @json_option
 def command(
@@ -30,6 +32,7 @@ def command(
     text: tuple[str, ...],
     categories: tuple[str, ...],
     top: int,
+    values: tuple[str, ...],
     encoding: str | None,
     as_json: bool,
 ) -> None:
@@ -43,7 +46,7 @@ def command(
     classes = {str(label): label for label in loaded.classes}
     rows_named(loaded, [name for name in categories if name not in classes])
     content = _from_standard_input(encoding) if text in ((), ("-",)) else " ".join(text)
-    result = loaded.explain(content, [classes[name] for name in categories] or None)
+    result = loaded.explain(_with_values(content, values, loaded), [classes[name] for name in categories] or None)
     shown = result.categories if categories else result.categories[:top]
     if as_json:
         print_json({"text": result.text, "categories": [_record(one) for one in shown]})
@@ -52,6 +55,20 @@ def command(
     for one in shown:
         parts += ([""] if parts else []) + _category(result, one, loaded)
     show(*parts)
+
+
+def _with_values(text: str, values: tuple[str, ...], model: LinearModel) -> Any:
+    """The text, for a model of other columns, too, a record of it and their values."""
+    beside = getattr(model.weighting, "beside", None)
+    columns = [] if beside is None else beside.columns
+    record = {}
+    for one in values:
+        name, equals, value = one.partition("=")
+        if not equals or name not in columns:
+            has = f"the model reads {', '.join(columns)} beside the text" if columns else "the model reads text alone"
+            raise InputError(f"--value must be NAME=VALUE of a column that the model reads, got {one!r}; {has}")
+        record[name] = value
+    return text if beside is None else {**record, beside.text: text}
 
 
 def _from_standard_input(encoding: str | None) -> str:

@@ -11,6 +11,7 @@ import click
 from lapwing.cli._command_line import train_flags
 from lapwing.cli._common import (
     ExistingPath,
+    columns_of,
     model_argument,
     read_documents,
     readable,
@@ -94,7 +95,7 @@ def _add_certainty(
     from lapwing.evaluate.documents import check_labels, in_columns
 
     with progress_bar(quiet=quiet) as progress:
-        corpus = read_documents(data, reading, progress)
+        corpus = read_documents(data, columns_of(model, reading), progress)
         corpus = corpus.part("train") if corpus.has_splits else corpus
         check_labels(corpus, model)
         documents = in_columns(corpus, model)

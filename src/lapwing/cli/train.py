@@ -39,7 +39,8 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int
 # Headings of --help, and the options below each; the rest stands under the last.
 GROUPS = {
     "Most used": ("output", "dry_run", "text_column", "label_column", "label_separator", "holdout"),
-    "Data": ("format_", "encoding", "split", "validation", "time_column", "group_column", "folder_level", "label_from",
+    "Data": ("format_", "encoding", "split", "validation", "time_column", "group_column", "numeric_columns",
+             "categorical_columns", "folder_level", "label_from",
              "no_header", "qrels", "reuters_split", "smart_require", "max_document", "max_expansion", "skip_bad"),
     "Text": ("tokens", "stemmer", "stop_words", "word_ngrams", "char_ngrams", "min_df", "digits", "strip_html", "tf",
              "idf", "cosine", "ngrams", "max_length", "min_support", "steps"),
@@ -383,5 +384,6 @@ def _reading_flags(split: str | None) -> list[str]:
     for option in READING:
         value = values.get(str(option.name))
         if given(str(option.name)) and value is not None:
-            flags += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            flags += [option.opts[0]] if option.is_flag else [option.opts[0], text]
     return flags

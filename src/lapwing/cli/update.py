@@ -10,6 +10,7 @@ from lapwing.cli._common import (
     SPLITS,
     ExistingPath,
     check_output,
+    columns_of,
     data_argument,
     model_argument,
     read_documents,
@@ -55,6 +56,7 @@ def command(
     loaded = load(model)
     if old is not None and (forget != 1.0 or curvature is not None):
         raise InputError("--with trains on all documents, and has neither --forget nor --curvature; leave them out")
+    reading = columns_of(loaded, reading)
     with progress_bar(quiet=as_json) as progress:
         corpus = split_part(read_documents(data, reading, progress), split, "train")
         announce_compiling()

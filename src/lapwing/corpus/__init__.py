@@ -17,7 +17,7 @@ Conventions
 """
 
 from lapwing.corpus.demo import stdlib_docstrings
-from lapwing.corpus.document import SPLITS, Corpus, Document
+from lapwing.corpus.document import SPLITS, Corpus, Document, Record
 from lapwing.corpus.options import FORMATS, ReadOptions
 from lapwing.corpus.overview import Overview, overview
 from lapwing.corpus.pipeline import Stream, read, stream
@@ -29,6 +29,7 @@ __all__ = [
     "Corpus",
     "Document",
     "ReadOptions",
+    "Record",
     "Stream",
     "overview",
     "read",

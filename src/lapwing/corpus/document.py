@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -17,12 +17,27 @@ SPLITS = ("train", "validation", "test")
 Kind = Literal["text", "tokens", "vectors"]
 
 
+class Record(str):
+    """A text with the values of other columns beside it, by name: a number or None, or a string or None."""
+
+    values: Mapping[str, float | str | None]
+
+    def __new__(cls, text: str, values: Mapping[str, float | str | None]) -> Self:
+        record = super().__new__(cls, text)
+        record.values = values
+        return record
+
+    def __getnewargs__(self) -> Any:
+        return str(self), self.values
+
+
 class Document(NamedTuple):
     """One document on its way in.
 
-    `content` is the text; for kind "tokens" the ready-made tokens joined by spaces; for kind
-    "vectors" a pair (feature ids, values) of equally long lists. `split` is one of SPLITS, or ""
-    for a document that belongs to none. `time` and `group` are "" unless a column of them was named.
+    `content` is the text, a `Record` where other columns were asked for; for kind "tokens" the ready-made
+    tokens joined by spaces; for kind "vectors" a pair (feature ids, values) of equally long lists. `split`
+    is one of SPLITS, or "" for a document that belongs to none. `time` and `group` are "" unless a column
+    of them was named.
     """
 
     id: str
@@ -49,6 +64,8 @@ class Corpus:
     times       when each document was written, in whatever sorts in that order; None where it is not known
     encoding    how the bytes were read, "" where there were none
     fields      the columns or keys of the source, where it has names for them
+    numeric, categorical   columns whose values stand beside the text: its documents are then `Record`s
+    text_column  the name of the column that holds the text, where there are others
     """
 
     name: str
@@ -66,6 +83,9 @@ class Corpus:
     times: Sequence[Any] | None = None
     encoding: str = ""
     fields: Sequence[str] = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    text_column: str = "text"
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -84,6 +84,29 @@ def weight_value(value: Any) -> float:
     return weight
 
 
+def number_value(value: Any, column: str) -> float | None:
+    """A number; None where it is not known."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        raise BadRecord(f"expected a number under {column!r}, or nothing where it is not known, got {short(value)}")
+    return None if math.isnan(number) else number
+
+
+def level_value(value: Any, column: str) -> str | None:
+    """What a categorical column holds, as a label is spelled; None where it is not known."""
+    if value is None or value != value:
+        return None
+    try:
+        return label_name(value) or None
+    except BadRecord:
+        raise BadRecord(f"expected a string, a number or true/false under {column!r}, got {short(value)}") from None
+
+
 def short(value: Any) -> str:
     """`value` for an error message, however long it is."""
     try:

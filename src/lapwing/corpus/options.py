@@ -51,6 +51,8 @@ class ReadOptions:
     text_column, label_column   a name from the header, or a number from 1
     time_column      when a document was written, for folds that only look back: numbers, or what sorts as text
     group_column     documents of one group are left out together
+    numeric_columns, categorical_columns   names of columns whose values are read beside the text, numbers or words; not
+                     for mail
     label_separator  a label cell holds several labels, separated by this; makes the source multi-label
     quote            the quote character; "" where quotes have no meaning
     header           the first row names the columns; False: it is data, columns have numbers only
@@ -81,6 +83,8 @@ class ReadOptions:
     label_column: str | int | None = None
     time_column: str | int | None = None
     group_column: str | int | None = None
+    numeric_columns: tuple[str, ...] = ()
+    categorical_columns: tuple[str, ...] = ()
     label_separator: str | None = None
     quote: str = '"'
     header: bool = True
@@ -95,6 +99,7 @@ class ReadOptions:
             if isinstance(self.categories, str):
                 raise SettingsError(f"categories must be a list of labels, got {self.categories!r}")
             object.__setattr__(self, "categories", tuple(str(label) for label in self.categories))
+        _check_columns(self)
         _check_encoding(self.encoding)
         for name in ("max_document", "max_expansion"):
             if not 1 <= getattr(self, name) < 2**62:
@@ -127,6 +132,17 @@ class ReadOptions:
                 hint = f"; did you mean {near[0]}?" if near else ""
                 raise SettingsError(f"unknown option {name!r} for reading a corpus{hint} (options: {', '.join(known)})")
         return cls(**options)
+
+
+def _check_columns(options: ReadOptions) -> None:
+    for name in ("numeric_columns", "categorical_columns"):
+        columns = getattr(options, name)
+        if isinstance(columns, str) or not all(isinstance(one, str) and one for one in columns):
+            raise SettingsError(f"{name} must be a list of names of columns, got {columns!r}")
+        object.__setattr__(options, name, tuple(columns))
+    columns = (*options.numeric_columns, *options.categorical_columns)
+    if twice := sorted({one for one in columns if columns.count(one) > 1}):
+        raise SettingsError(f"a column is numeric or categorical, and stands once; {twice[0]!r} stands twice")
 
 
 def check_format(name: str) -> None:

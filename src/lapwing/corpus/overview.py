@@ -7,7 +7,7 @@ read it otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -28,6 +28,7 @@ class Overview:
     reason      why the classes are taken for exclusive, or not
     split       documents of each part
     repeated    documents whose text another one before them has, too; `contradicting` of them with other labels
+    columns     what is read beside the text, and what was found there
     remarks     what looks like a mistake, a sentence each
     """
 
@@ -44,6 +45,7 @@ class Overview:
     repeated: int
     contradicting: int
     remarks: tuple[str, ...]
+    columns: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "remarks": list(self.remarks)}
@@ -57,6 +59,8 @@ class Overview:
             documents += f"; parts: {', '.join(parts)}"
         lines = [documents, f"{len(self.classes):,} {'classes' if self.exclusive else 'categories'}: {self._sizes()}"]
         lines.append(self.reason)
+        if self.columns:
+            lines.append(f"beside the text: {'; '.join(f'{name} {what}' for name, what in self.columns.items())}")
         other = f" ({self.contradicting:,} with other labels)" if self.contradicting else ""
         odd = (
             ("" if self.exclusive else self.unlabelled, "have no label"),
@@ -95,7 +99,22 @@ def overview(corpus: Corpus, whole: Corpus | None = None) -> Overview:
         repeated=repeated,
         contradicting=contradicting,
         remarks=tuple(_remarks(corpus, classes)),
+        columns=_columns(corpus),
     )
+
+
+def _columns(corpus: Corpus) -> dict[str, str]:
+    """What stands in the numeric and categorical columns, and how often nothing does."""
+    said = {}
+    for name in (*corpus.numeric, *corpus.categorical):
+        values = [getattr(one, "values", {}).get(name) for one in corpus.documents]
+        known: list[Any] = [value for value in values if value is not None]
+        if name in corpus.numeric:
+            what = f"from {min(known):g} to {max(known):g}" if known else "(nothing)"
+        else:
+            what = f"one of {some(sorted(set(known)), 4)}"
+        said[name] = what + (f", {len(values) - len(known):,} unknown" if len(known) < len(values) else "")
+    return said
 
 
 def check_labelled(corpus: Corpus) -> None:

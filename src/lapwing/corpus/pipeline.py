@@ -62,6 +62,12 @@ class Stream(Iterator[Document]):
         self._source = source
         self._options = options
         self._tally = Tally(options.skip_bad)
+        if (options.numeric_columns or options.categorical_columns) and not READERS[format].has_columns:
+            with_columns = ", ".join(name for name, reader in READERS.items() if reader.has_columns)
+            raise CorpusError(
+                f"expected a format with columns ({with_columns}) to read numeric and categorical ones, got {format}",
+                source.where,
+            )
         self._reader = READERS[format](source, options, self._tally)
         self._documents = self._run()
         self.key: list[str] = []  # the path of the member that the last document came from
@@ -252,6 +258,9 @@ class _Collector:
             times=_moments(self.times) if any(self.times) else None,
             encoding=read.encoding,
             fields=read.fields,
+            numeric=read._options.numeric_columns,
+            categorical=read._options.categorical_columns,
+            text_column=str(read._options.text_column or "text"),
         )
 
     def _one_each(self, read: Stream) -> bool:

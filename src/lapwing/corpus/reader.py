@@ -8,11 +8,11 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from lapwing.corpus.document import Document, Kind
+from lapwing.corpus.document import Document, Kind, Record
 from lapwing.corpus.encodings import encoding_advice
-from lapwing.corpus.fields import split_of_file
+from lapwing.corpus.fields import level_value, number_value, split_of_file
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.errors import CorpusError
@@ -53,12 +53,14 @@ class Reader(ABC):
     exclusive   one label per document by the nature of the source, as far as it has been read
     names       columns or keys that the records have, where labels are looked for by name
     extensions  file names that are surely of this format, in a folder of several files
+    has_columns whether values of other columns can be read beside the text
     """
 
     kind: Kind = "text"
     names: Sequence[str] = ()
     exclusive: bool = False
     extensions: tuple[str, ...] = ()
+    has_columns = False
     default_encoding = "utf-8-sig"
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
@@ -73,6 +75,14 @@ class Reader(ABC):
 
     @abstractmethod
     def documents(self, member: Member) -> Iterator[Document]: ...
+
+    def with_columns(self, text: str, value_of: Callable[[str], Any]) -> str:
+        """The text, and beside it the values of the columns that the options name."""
+        options = self.options
+        if not (options.numeric_columns or options.categorical_columns):
+            return text
+        numbers = {name: number_value(value_of(name), name) for name in options.numeric_columns}
+        return Record(text, numbers | {name: level_value(value_of(name), name) for name in options.categorical_columns})
 
     def finish(self) -> None:  # noqa: B027 (a hook, empty by default)
         """Called when all members have been read."""

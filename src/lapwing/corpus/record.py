@@ -8,16 +8,32 @@ from typing import Any
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
-from lapwing.corpus.reader import LABEL_NAMES, Reader
+from lapwing.corpus.members import Source
+from lapwing.corpus.options import ReadOptions
+from lapwing.corpus.reader import LABEL_NAMES, Reader, Tally
+from lapwing.errors import CorpusError
 
 
 class RecordReader(Reader):
     """`label` holds one label and `labels` a list; a source that uses lists is multi-label."""
 
     exclusive = True
+    has_columns = True
+
+    def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
+        super().__init__(source, options, tally)
+        self._unseen = [*options.numeric_columns, *options.categorical_columns]
+
+    def finish(self) -> None:
+        """A record may lack a key, but not all of them."""
+        if self._unseen:
+            raise CorpusError(
+                f"expected values under {self._unseen[0]!r}, found keys {short(sorted(self.names))}", self.source.where
+            )
 
     def document(self, record: Mapping[str, Any], default_id: str, file_split: str) -> Document:
         self.names = self.names or tuple(record)
+        self._unseen = [column for column in self._unseen if column not in record]
         key = str(self.options.text_column or "text")
         text = record.get(key)
         if not isinstance(text, str):
@@ -25,7 +41,7 @@ class RecordReader(Reader):
             raise BadRecord(f"expected a string under {key!r}, {got}; text_column names another key")
         return Document(
             _id(record.get("id"), default_id),
-            sound(text),
+            self.with_columns(sound(text), record.get),
             self._labels(record),
             split_name(record.get("split")) or file_split,
             weight_value(record.get("weight")),

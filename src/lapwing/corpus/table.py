@@ -25,6 +25,7 @@ OTHER_NAMES = ("id", "split", "weight")
 class CsvReader(Reader):
     extensions: tuple[str, ...] = (".csv",)
     delimiter = ","
+    has_columns = True
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)
@@ -99,7 +100,7 @@ class CsvReader(Reader):
         labels = [cell(columns.label)] if separator is None else cell(columns.label).split(separator)
         return Document(
             sound(cell(columns.id)) or default_id,
-            row[columns.text],
+            self.with_columns(row[columns.text], lambda name: row[columns.beside[name]]),
             label_set(map(label_name, labels)),
             split_name(cell(columns.split).strip()) or file_split,
             weight_value(cell(columns.weight).strip()),
@@ -119,9 +120,10 @@ class TsvReader(CsvReader):
 
 
 class Columns(NamedTuple):
-    """Positions from 0; `width` is how many columns every row must have."""
+    """Positions from 0; `width` is how many columns every row must have, `beside` those of other values by name."""
 
     width: int
+    beside: dict[str, int]
     text: int
     label: int | None
     id: int | None
@@ -173,7 +175,11 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
         label = plain.pop()
     rest = [None if i in (text, label) else i for i in map(known, OTHER_NAMES)]
     asked = [_given(getattr(options, name), name, names, where, line) for name in ("time_column", "group_column")]
-    return Columns(len(names), text, label, *rest, *asked)
+    beside = {}
+    for option in ("numeric_columns", "categorical_columns"):
+        for name in getattr(options, option):
+            beside[name] = _given(name, option, names, where, line) or 0
+    return Columns(len(names), beside, text, label, *rest, *asked)
 
 
 def _given(column: str | int | None, option: str, names: list[str], where: str, line: int) -> int | None:

@@ -27,6 +27,7 @@ from lapwing.training import CategoryFit, NgramSettings, TrainSettings, learn
 from lapwing.training.summary import Summary, summary
 from lapwing.training.update import update
 
+COLUMNS = ("text_column", "numeric", "categorical")  # parameters of how a frame is read
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
 
 
@@ -43,6 +44,8 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         """The parameters as settings; the text stage, n-grams and cross-validation have a value of their own."""
         text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
         ngrams = {f.name: params.pop(f.name) for f in fields(NgramSettings) if f.name in params}
+        for name in COLUMNS:
+            params.pop(name, None)
         grid = params.pop("cv_variances")
         plan = CrossValidation(
             variances=None if grid is None else tuple(float(v) for v in grid),

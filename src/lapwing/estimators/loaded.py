@@ -40,6 +40,9 @@ def to_sklearn(model: LinearModel) -> LinearModelClassifier:
             text = model.weighting.settings
             given |= {f.name: getattr(text, f.name) for f in fields(TextSettings) if f.name in known}
         made.set_params(**given)
+    beside = getattr(model.weighting, "beside", None)
+    if beside is not None:
+        made.set_params(text_column=beside.text, numeric=[*beside.numeric], categorical=[*beside.categorical])
     made._take(model)
     made._label_lists = not model.exclusive and model.weighting is not None
     if model.weighting is None:

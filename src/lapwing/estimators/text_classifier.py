@@ -10,11 +10,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
+from lapwing.errors import SettingsError
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators.vectorizer import check_texts
 from lapwing.model import Explanation
 from lapwing.selection import Utility
 from lapwing.stats.priors import Prior
+from lapwing.text.beside import Beside
 
 
 class TextsClassifier(LinearModelClassifier):
@@ -32,7 +34,7 @@ class TextsClassifier(LinearModelClassifier):
         times    when each was written, in whatever sorts in that order, for fold_by="time"
         client   a `distributed.Client`, whose workers do the fitting
         """
-        texts = check_texts(texts)
+        texts = self._read(texts)
         sets, exclusive, classes = self._read_labels(y, len(texts))
         corpus = Corpus(
             name="texts",
@@ -45,12 +47,18 @@ class TextsClassifier(LinearModelClassifier):
             weights=np.ones(len(texts)) if sample_weight is None else np.asarray(sample_weight, dtype=float),
             groups=groups,
             times=times,
+            **self._columns,
         )
         self._train(corpus, classes, client=client)
         return self
 
-    def _inputs(self, X: Any) -> list[str]:
+    _columns: dict[str, Any] = {}  # noqa: RUF012 (what is read beside texts; nothing, where it cannot be)
+
+    def _read(self, X: Any) -> list[str]:
         return check_texts(X)
+
+    def _inputs(self, X: Any) -> list[str]:
+        return self._read(X)
 
     def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
         """The words of `text` that spoke for and against each category, or those named."""
@@ -69,7 +77,11 @@ class TextClassifier(TextsClassifier):
     """`LogTfidfVectorizer` and `MAPClassifier` in one: fit(texts, labels).
 
     Labels are one per text, or a list of labels per text, or a 0/1 indicator matrix. Parameters are those of
-    the two.
+    the two, and
+
+    numeric, categorical : names of columns to learn from beside the text: numbers, which are centred and scaled, and
+        what is one of several. Documents are then a frame of pandas or polars, or a list of mappings, with the text
+        under text_column; the features are `[price]` and `[source=web]`, and one file holds all of it
 
     >>> texts = ["good film", "fine film", "bad film", "dull film"]
     >>> model = TextClassifier(variance=100.0).fit(texts, [1, 1, 0, 0])
@@ -82,6 +94,9 @@ class TextClassifier(TextsClassifier):
     def __init__(
         self,
         *,
+        text_column: str = "text",
+        numeric: Sequence[str] = (),
+        categorical: Sequence[str] = (),
         tokens: str | Callable[[str], Iterable[str]] = "word",
         digits: bool = True,
         strip_html: bool = False,
@@ -119,6 +134,9 @@ class TextClassifier(TextsClassifier):
         n_jobs: int | None = None,
         random_state: int | None = 0,
     ) -> None:
+        self.text_column = text_column
+        self.numeric = numeric
+        self.categorical = categorical
         self.tokens = tokens
         self.digits = digits
         self.strip_html = strip_html
@@ -155,3 +173,19 @@ class TextClassifier(TextsClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @property
+    def _columns(self) -> dict[str, Any]:  # type: ignore[override]
+        names = {"numeric": self.numeric, "categorical": self.categorical}
+        for kind, columns in names.items():
+            if isinstance(columns, str):
+                raise SettingsError(f"{kind} must be a list of names of columns, got {columns!r}; put it in a list")
+        return {"text_column": self.text_column, **{kind: tuple(columns) for kind, columns in names.items()}}
+
+    def _read(self, X: Any) -> list[str]:
+        columns = self._columns
+        if not (columns["numeric"] or columns["categorical"]):
+            return check_texts(X)
+        beside = Beside(dict.fromkeys(columns["numeric"], (0.0, 1.0)), dict.fromkeys(columns["categorical"], ()),
+                        self.text_column)  # fmt: skip
+        return list(beside.records(X))

@@ -182,7 +182,7 @@ def _words(
         now = np.bincount(matrix.indices, minlength=len(terms))
         unknown = expected = None
     else:
-        counts = count_terms(documents, weighting.settings)
+        counts = count_terms(weighting.texts(documents), weighting.settings)
         frequency = np.bincount(counts.matrix.indices, minlength=len(counts.terms))
         known = np.array([weighting.index.get(term, -1) for term in counts.terms], dtype=np.int64)
         unseen = [counts.terms[i] for i in np.flatnonzero(known < 0)]

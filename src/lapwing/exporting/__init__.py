@@ -14,12 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lapwing.errors import SettingsError
+from lapwing.errors import InputError, SettingsError
 from lapwing.exporting.javascript import javascript
 from lapwing.exporting.onnx import onnx_bytes, onnx_inputs
 from lapwing.exporting.python import python
 from lapwing.formats.files import write_beside
 from lapwing.model import LinearModel
+from lapwing.text.beside import WithColumns
 
 __all__ = ["EXPORTS", "export", "onnx_inputs"]
 
@@ -34,5 +35,11 @@ def export(model: Any, path: str | os.PathLike[str], to: str) -> None:
     """Write a model, or a fitted estimator, as `to`: "js", "python" or "onnx"."""
     if to not in EXPORTS:
         raise SettingsError(f"to must be one of {', '.join(EXPORTS)}, got {to!r}")
-    content = EXPORTS[to](getattr(model, "model_", model))
+    model = getattr(model, "model_", model)
+    if isinstance(model.weighting, WithColumns):
+        raise InputError(
+            f"an export reads texts alone, and this model {', '.join(model.weighting.beside.columns)} beside them; "
+            "`lapwing serve` and `lapwing.load` read both"
+        )
+    content = EXPORTS[to](model)
     write_beside(Path(path), content)

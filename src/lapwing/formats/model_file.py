@@ -27,6 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
+from lapwing.formats.beside import beside_from_json, beside_to_json
 from lapwing.formats.files import read_regular, write_beside
 from lapwing.formats.provenance import check_held_out, check_provenance
 from lapwing.model.calibration import Calibration, Coupling
@@ -37,6 +38,7 @@ from lapwing.model.memory import Memory
 from lapwing.model.trained_on import KEPT
 from lapwing.stats.links import MODEL_LINKS
 from lapwing.text import TextSettings, Weighting
+from lapwing.text.beside import WithColumns
 from lapwing.text.cutting import Cutter
 from lapwing.text.matching import NgramWeighting
 
@@ -142,6 +144,8 @@ def to_bytes(model: LinearModel) -> bytes:
         header["n_documents"] = model.weighting.n_documents
         if isinstance(model.weighting, NgramWeighting):
             header["ngrams"] = {"longest": list(model.weighting.longest), "members": model.weighting.members.tolist()}
+        if isinstance(model.weighting, WithColumns):
+            header["beside"] = beside_to_json(model.weighting.beside)
         tensors["document_frequency"] = model.weighting.document_frequency
         types["document_frequency"] = np.int64
         named = _named(model.weighting)
@@ -179,7 +183,7 @@ def to_bytes(model: LinearModel) -> bytes:
 def _schema(model: LinearModel) -> int:
     """The first that can hold it."""
     text = None if model.weighting is None else model.weighting.settings
-    new = text is not None and (text.is_bag or text.cut is not None)
+    new = text is not None and (text.is_bag or text.cut is not None or isinstance(model.weighting, WithColumns))
     unseen = model.conformal or model.calibration or model.held_out or model.memory
     return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
 
@@ -367,7 +371,8 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
     kept[named] = True
     columns = np.flatnonzero(kept)
     if not settings.ngrams:
-        return Weighting(settings, terms, frequency, n_documents, columns)
+        parts = (settings, terms, frequency, n_documents, columns)
+        return WithColumns(*parts, beside_from_json(header["beside"])) if "beside" in header else Weighting(*parts)
     ngrams = header["ngrams"]
     _need(
         isinstance(ngrams, dict) and set(ngrams) == {"longest", "members"},

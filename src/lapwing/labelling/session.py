@@ -17,6 +17,7 @@ from lapwing.labelling.answers import Answers
 from lapwing.labelling.strategies import next_documents
 from lapwing.model import LinearModel
 from lapwing.text import TextSettings, design
+from lapwing.text.beside import WithColumns
 from lapwing.training import TrainSettings, learn
 from lapwing.training.again import settings_of
 
@@ -51,6 +52,8 @@ class Session:
             raise InputError(f"{pool.name}: expected distinct ids, by which answers are found again")
         if model is not None and model.weighting is None:
             raise InputError("the model was trained on vectors, and no text can be made into one")
+        if pool.numeric or pool.categorical or (model is not None and isinstance(model.weighting, WithColumns)):
+            raise InputError("documents are labelled by their texts; leave numeric and categorical columns out")
         self.exclusive = exclusive if model is None else model.exclusive
         self.pool, self.answers, self.strategy, self.every, self.seed = pool, answers, strategy, every, seed
         self.number = {id: i for i, id in enumerate(pool.ids)}

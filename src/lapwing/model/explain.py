@@ -55,6 +55,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     if model.weighting is None:
         raise InputError("this model was trained on vectors and has no words to explain a text by")
     settings = model.weighting.settings
+    (text,) = model.weighting.texts([text])
     vector = model.vectors([text], method="plain")
     scores = model.scores(vector)
     probabilities, chosen = model.class_proba(scores)[0], model.decide(scores)[0]

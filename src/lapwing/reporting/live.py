@@ -11,6 +11,7 @@ import numpy as np
 from lapwing.model import LinearModel
 from lapwing.reporting import snowball
 from lapwing.text import Weighting
+from lapwing.text.beside import WithColumns
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.table import token_table
 
@@ -23,6 +24,8 @@ def refusal(model: LinearModel) -> str | None:
     weighting = model.weighting
     if weighting is None:
         return "the model was trained on vectors, and no text can be made into one"
+    if isinstance(weighting, WithColumns):
+        return f"the page has no place for {', '.join(weighting.beside.columns)} beside the text"
     if type(weighting) not in KINDS:
         return f"the page cannot make features of kind {type(weighting).__name__!r}"
     if weighting.settings.cut is not None:

@@ -53,6 +53,10 @@ ALONE: list[Any] = [list(pair) for pair in combinations(DECIDING, 2) if pair != 
 _LEFT_OUT: Any = None  # may be left out, but not null
 
 
+Value = bool | Finite | Name | None
+BESIDE = "Values of the columns that the model reads beside the text, by name"
+
+
 class Classify(Asked):
     """Exactly one of `text`, `texts` and `vectors`."""
 
@@ -66,6 +70,9 @@ class Classify(Asked):
     texts: list[str] = Field(_LEFT_OUT, min_length=1, description="Several texts")
     vectors: list[dict[Name, Finite]] = Field(
         _LEFT_OUT, min_length=1, description="For a model of vectors: features with their values"
+    )
+    columns: dict[Name, Value] | list[dict[Name, Value]] = Field(
+        _LEFT_OUT, description=f"{BESIDE}; with `texts` a list, one for each"
     )
     top: Whole | None = Field(None, description="Only so many probabilities, the largest")
     coverage: float = Field(
@@ -96,6 +103,7 @@ class Classify(Asked):
 
 class Explain(Asked):
     text: str
+    columns: dict[Name, Value] = Field(_LEFT_OUT, description=BESIDE)
     categories: list[Name] | None = Field(None, min_length=1, max_length=100, description="Only these")
     top: Whole = Field(3, le=100, description="So many categories, the most probable")
 
@@ -146,6 +154,7 @@ class ModelInfo(BaseModel):
     exclusive: bool
     features: int
     reads: str = Field(description="texts or vectors")
+    columns: list[str] = Field(description="Names of columns that it reads beside the text")
     evaluated: bool
     promises: bool = Field(description="Whether a coverage or a precision can be asked for")
     loads: int = Field(description="How often its file was loaded")
@@ -182,7 +191,8 @@ _SAID = {
     400: "the request cannot be read",
     401: "a token is needed",
     404: "there is no such model or category",
-    409: "the model reads texts and vectors were given, or the other way round, or it can promise nothing",
+    409: "the model reads texts and vectors were given, or the other way round, or other columns; or it can promise "
+    "nothing",
     413: "larger than a request may be",
     422: "not what was expected",
     503: "too many at a time; Retry-After says when to come back",
@@ -203,6 +213,19 @@ def _in_json(*codes: int) -> dict[int | str, dict[str, Any]]:
 def _wrong_kind(one: Served) -> HTTPException:
     wanted, given = ("texts", "vectors") if one.reads_text else ("vectors", "texts")
     return HTTPException(409, f"the model {one.name!r} was trained on {wanted}; give those, not {given}")
+
+
+def _beside(one: Served, texts: list[str] | None, columns: Any) -> list[dict[str, Any]] | None:
+    """The values beside each text, checked to be of the model's columns."""
+    if columns is None:
+        return None
+    several = columns if isinstance(columns, list) else [columns]
+    if len(several) != len(texts or ()):
+        raise HTTPException(409, "give columns as an object with one text, or as a list with a place for every text")
+    if unknown := sorted({name for values in several for name in values if name not in one.beside}):
+        reads = f"{', '.join(one.beside)} beside the text" if one.beside else "no columns"
+        raise HTTPException(409, f"the model {one.name!r} reads {reads}, and got a column {unknown[0]!r}")
+    return several
 
 
 GUARDED = (400, 401, 413, 503, 504)
@@ -241,7 +264,7 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
             raise HTTPException(409, f"the model {one.name!r} keeps nothing to promise a coverage or a precision by")
         for name in asked.thresholds or ():
             _category(one, name)
-        documents = one.matrix(texts, asked.vectors)
+        documents = one.matrix(texts, asked.vectors, _beside(one, texts, asked.columns))
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
         rows = await turns.do(characters, lambda: one.classify_each(documents, size))
         counted.classified(one.name, size)
@@ -256,7 +279,8 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
         if not one.reads_text:
             raise _wrong_kind(one)
         wanted = None if asked.categories is None else [_category(one, name) for name in asked.categories]
-        found = await turns.do(len(asked.text), lambda: one.model.explain(asked.text, wanted))
+        (document,) = one.matrix([asked.text], None, _beside(one, [asked.text], asked.columns))
+        found = await turns.do(len(asked.text), lambda: one.model.explain(document, wanted))
         categories = found.categories if wanted is not None else found.categories[: asked.top]
         return JSONResponse(
             {
@@ -412,6 +436,7 @@ def _info(one: Served, store: Store) -> dict[str, Any]:
         "exclusive": model.exclusive,
         "features": len(model.feature_names),
         "reads": "texts" if one.reads_text else "vectors",
+        "columns": one.beside,
         "evaluated": one.assessment is not None,
         "promises": model.conformal is not None,
         "loads": store.loads[one.name],

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from typing import Any
 
 from lapwing.reporting import Contents, page
+from lapwing.reporting.live import refusal
 from lapwing.serve.store import Served
 
 
 def serve_page(one: Served, names: list[str], max_body: int) -> str:
     """The page of one model; texts are sent to this server, and may be compared with its other models."""
-    live = {"remote": {"model": one.name, "models": names, "most": max_body}}
-    if not one.reads_text:
-        live = {"refusal": "the model was trained on vectors, and no text can be made into one"}  # type: ignore[dict-item]
+    live: dict[str, Any] = {"remote": {"model": one.name, "models": names, "most": max_body}}
+    if not one.reads_text or hasattr(one.model.weighting, "beside"):
+        live = {"refusal": refusal(one.model)}
     return page(Contents(one.name, one.model, one.assessment, live=live).to_dict(), connect="'self'")
 
 

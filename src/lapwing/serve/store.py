@@ -43,10 +43,24 @@ class Served:
     def reads_text(self) -> bool:
         return self.model.weighting is not None
 
-    def matrix(self, texts: list[str] | None, vectors: list[dict[str, float]] | None) -> Any:
-        """What `LinearModel.scores` takes, of whichever was given."""
+    @property
+    def beside(self) -> list[str]:
+        """Columns that it reads beside the text."""
+        return list(getattr(getattr(self.model.weighting, "beside", None), "columns", ()))
+
+    def matrix(
+        self,
+        texts: list[str] | None,
+        vectors: list[dict[str, float]] | None,
+        columns: list[dict[str, Any]] | None = None,
+    ) -> Any:
+        """What `LinearModel.scores` takes, of whichever was given; texts with their columns where it reads such."""
         if texts is not None:
-            return texts
+            beside = getattr(self.model.weighting, "beside", None)
+            if beside is None:
+                return texts
+            columns = columns or [{} for _ in texts]
+            return beside.records([{**one, beside.text: text} for text, one in zip(texts, columns, strict=True)])
         return self.columns.of_rows([(list(one), list(one.values())) for one in vectors or []])
 
     def classify(self, documents: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -61,6 +61,10 @@ class Weighting:
         column[self.columns] = np.arange(len(self.columns), dtype=np.int32)
         return column
 
+    def texts(self, documents: Any) -> Any:
+        """Documents as their texts, which they are unless there are columns beside them (text/beside.py)."""
+        return documents
+
     def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) weights of `documents`; what training never saw counts in the norm only."""
         plain_below = FEW_CHARACTERS if "numba" in sys.modules else PLAIN_CHARACTERS

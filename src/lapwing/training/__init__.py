@@ -29,6 +29,7 @@ from lapwing.selection.folds import Folds, by_time, deal, matrix_keys, text_keys
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
 from lapwing.text import Design, TextSettings, design
+from lapwing.text.beside import Beside, with_columns
 from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.training.assemble import assemble, release, run_date
 from lapwing.training.fingerprint import fingerprint
@@ -333,7 +334,11 @@ def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | No
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
     named, n_jobs = named_features(settings.prior, text), thread_count(settings.n_jobs)
-    return design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
+    made = design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
+    if not (corpus.numeric or corpus.categorical):
+        return made
+    records: Any = corpus.documents
+    return with_columns(made, records, Beside.learn(records, corpus.numeric, corpus.categorical, corpus.text_column))
 
 
 def named_features(prior: str | Prior, text: TextSettings | None) -> list[str]:
@@ -343,6 +348,10 @@ def named_features(prior: str | Prior, text: TextSettings | None) -> list[str]:
 def make_space(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> NgramSpace:
     if corpus.kind == "vectors":
         raise InputError("n-grams need texts, and the data are vectors; train on vectors without n-grams")
+    if corpus.numeric or corpus.categorical:
+        raise InputError(
+            "n-grams of any length have no place for numeric and categorical columns; use word_ngrams or char_ngrams"
+        )
     assert settings.ngrams is not None
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))

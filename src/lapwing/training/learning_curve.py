@@ -65,7 +65,7 @@ def learning_curve(
     if test is None:
         apart = turn < max(round(HELD_OUT * dealt.portions), 1)
         test, corpus, turn = corpus.select(np.flatnonzero(apart)), corpus.select(np.flatnonzero(~apart)), turn[~apart]
-        turn = turn - turn.min(initial=0)
+        turn = turn - min(turn, default=0)
     if not len(corpus) or not len(test):
         raise InputError("a learning curve needs documents to train on and others to judge by; there are too few")
     classes = sorted({label for labels in corpus.labels for label in labels})

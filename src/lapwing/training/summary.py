@@ -195,8 +195,9 @@ def summary(
     row = row_of(model, category)
     pairs = model.row_features(row, top)
     column = {name: j for j, name in enumerate(model.feature_names)}
-    seen = None if model.weighting is None else model.weighting.document_frequency[model.weighting.columns]
-    counts = {name: None if seen is None else int(seen[column[name]]) for name, _ in pairs}
+    text = model.weighting
+    seen = [] if text is None else text.document_frequency[text.columns].tolist()  # of columns beside it none is kept
+    counts = {name: seen[column[name]] if column[name] < len(seen) else None for name, _ in pairs}
     if documents is None or labels is None:
         words = [WeightSummary(name, weight, counts[name]) for name, weight in pairs]
         return Summary(model.categories[row], tuple(words))

@@ -32,6 +32,7 @@ from lapwing.stats.past import Past
 from lapwing.stats.priors import as_prior
 from lapwing.stats.result import FitResult
 from lapwing.text import Weighting
+from lapwing.text.beside import WithColumns, joined
 from lapwing.text.counts import count_terms
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.weighting import idf, weigh
@@ -109,12 +110,14 @@ def _corpus(model: LinearModel, documents: Any, labels: Sequence[Any] | None) ->
     if labels is None or len(labels) != n:
         raise InputError(f"expected labels for {n} documents, got {0 if labels is None else len(labels)}")
     sets = [tuple(one) if isinstance(one, list | tuple | set) else (one,) for one in labels]
-    kind = "vectors" if model.weighting is None else "text"
-    names = list(model.feature_names) if model.weighting is None else None
-    if kind == "vectors":
+    kind, names = "text", None
+    if model.weighting is None:
+        kind, names = "vectors", list(model.feature_names)
         documents = check_matrix(sp.csr_matrix(documents))
         if documents.shape[1] != len(model.feature_names):
             raise InputError(f"the model has {len(model.feature_names)} features, the matrix {documents.shape[1]}")
+    else:
+        documents = model.weighting.texts(documents)
     ids, split = [str(i) for i in range(n)], [""] * n
     return Corpus("new documents", kind, documents, sets, ids, model.exclusive, split, np.ones(n), names)  # type: ignore[arg-type]
 
@@ -135,7 +138,7 @@ def new_columns(model: LinearModel, corpus: Corpus) -> NewColumns:
     old = model.weighting
     if old is None:
         return _vector_columns(model, corpus)
-    counts = count_terms(corpus.documents, old.settings)
+    counts = count_terms(old.texts(corpus.documents), old.settings)
     n = counts.matrix.shape[0]
     terms = sorted({*old.terms, *counts.terms})
     place = {term: i for i, term in enumerate(terms)}
@@ -146,7 +149,8 @@ def new_columns(model: LinearModel, corpus: Corpus) -> NewColumns:
     frequency[now] += np.bincount(counts.matrix.indices, minlength=len(counts.terms))
     has_column = frequency >= old.settings.min_df
     has_column[was[old.columns]] = True
-    merged = Weighting(old.settings, terms, frequency, old.n_documents + n, np.flatnonzero(has_column))
+    beside = () if not isinstance(old, WithColumns) else (old.beside,)
+    merged = type(old)(old.settings, terms, frequency, old.n_documents + n, np.flatnonzero(has_column), *beside)
     column_of = merged._column_of
     X = weigh(counts.matrix, frequency[now], merged.n_documents, old.settings, column_of[now], len(merged.columns))
     at = was[old.columns]
@@ -154,7 +158,13 @@ def new_columns(model: LinearModel, corpus: Corpus) -> NewColumns:
     after = idf(frequency, merged.n_documents, old.settings)[at]
     ratio = np.divide(after, before, out=np.ones_like(after), where=(before > 0.0) & (after > 0.0))
     ratio = np.clip(ratio, 1.0 / MOST_RATIO, MOST_RATIO)
-    return NewColumns(X, merged.feature_names, merged, column_of[at].astype(np.int64), ratio)
+    moved = column_of[at].astype(np.int64)
+    if isinstance(old, WithColumns):  # as they were: means and scales do not move, and new levels are none
+        X = joined(X, old.beside.matrix(old.texts(corpus.documents)))
+        more = len(old.beside.feature_names)
+        moved = np.append(moved, len(merged.columns) + np.arange(more))
+        ratio = np.append(ratio, np.ones(more))
+    return NewColumns(X, merged.feature_names, merged, moved, ratio)
 
 
 def _vector_columns(model: LinearModel, corpus: Corpus) -> NewColumns:
