@@ -73,3 +73,20 @@ def test_of_two_classes_either(run: Command, tmp_path: Path) -> None:
     assert "--category must be one of the model's, got 'left'" in run(
         "explain", tmp_path / "m", "a", "--category", "left"
     ).complaint  # fmt: skip
+
+
+def test_a_file_with_one_text(run: Command, model: Path, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text(TEXT.replace("; ", ",\n"), encoding="utf-8")
+    ran = run("explain", model, letter, "--json")
+    assert ran.json["text"] == TEXT.replace("; ", ",\n")
+    assert "explaining the text in" in ran.err
+    lines = run("classify", model, letter)
+    assert [line.split("\t")[0] for line in lines.lines if line] == ["letter.txt:1", "letter.txt:2"]
+    assert "--format folder takes the whole file for one" in lines.err
+    whole = run("classify", model, letter, "--format", "folder", "--json").json
+    assert whole["id"] == "letter.txt"
+    proba = lapwing.load(model).predict_proba([letter.read_text(encoding="utf-8")])[0]
+    assert list(whole["probabilities"].values()) == proba.tolist()
+    ran = run("train", letter, "-o", tmp_path / "m")
+    assert "one document per line, its label in front" in ran.complaint

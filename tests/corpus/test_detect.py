@@ -93,3 +93,16 @@ def test_settings(write: Write) -> None:
         corpus.read(path, categories="x")
     with pytest.raises(CorpusError, match="binary stream"), path.open() as text:
         corpus.read(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        ("Dear Sir,\nthe wheat has come.\n", "text"),
+        ("Wheat, corn and oil\nrose\n", "text"),
+        ("text,label\na,x\n", "csv"),
+        ("body\tlabel\na\tx\n", "tsv"),
+    ],
+)
+def test_a_comma_in_prose_makes_no_table(write: Write, content: str, format: str) -> None:
+    assert corpus.stream(write("letter.txt", content)).format == format

@@ -123,6 +123,8 @@ def test_one_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("text")
     with pytest.raises(CorpusError, match="got one file"):
         corpus.read(tmp_path / "a", "folder")
+    one = corpus.read(tmp_path / "a", "folder", labels_required=False)  # where no class is needed it is a document
+    assert (one.documents, one.ids, one.labels) == (["text"], ["a"], [()])
 
 
 def test_broken_member_is_skipped(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str 
     source = standard_input(f"documents in format {reading['format']}") if data == "-" else data
     documents = stream(source, labels_required=False, **reading)
     check_kind(documents.kind, model)
+    if documents.format == "text" and reading["format"] == "auto":
+        echo(f"{documents.name}: a text per line; --format folder takes the whole file for one", err=True)
     yield from _blocks(documents, documents.kind, model, block)
 
 

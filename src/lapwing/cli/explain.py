@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lapwing.cli._common import model_argument, readable, rows_named
-from lapwing.cli._output import json_option, print_json, show
+from lapwing.cli._output import echo, json_option, print_json, show
 from lapwing.errors import CorpusError, InputError
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(min=1), default=3, show_default=True, help="How many categories to show.")
 @click.option("--value", "values", multiple=True, metavar="NAME=VALUE",
               help="A column that the model reads beside the text; those not given count as not known.")  # fmt: skip
-@click.option("--encoding", help="Encoding of standard input; UTF-8 by default.")
+@click.option("--encoding", help="Encoding of standard input or the file; UTF-8 by default.")
 @json_option
 def command(
     model: str,
@@ -38,14 +40,14 @@ def command(
 ) -> None:
     """Show the words of TEXT that spoke for and against the most probable categories; of two classes, the one chosen.
 
-    Without TEXT, or with "-", the text is read from standard input.
+    TEXT may be the name of a file with one text; without it, or with "-", the text is read from standard input.
     """
     from lapwing.formats import load
 
     loaded = load(model)
     classes = {str(label): label for label in loaded.classes}
     rows_named(loaded, [name for name in categories if name not in classes])
-    content = _from_standard_input(encoding) if text in ((), ("-",)) else " ".join(text)
+    content = _text(text, encoding)
     result = loaded.explain(_with_values(content, values, loaded), [classes[name] for name in categories] or None)
     shown = result.categories if categories else result.categories[:top]
     if as_json:
@@ -71,21 +73,31 @@ def _with_values(text: str, values: tuple[str, ...], model: LinearModel) -> Any:
     return text if beside is None else {**record, beside.text: text}
 
 
-def _from_standard_input(encoding: str | None) -> str:
+def _text(given: tuple[str, ...], encoding: str | None) -> str:
+    """What was given, what a file of that name holds, or what comes on standard input."""
     from lapwing.cli._documents import STDIN, standard_input
+
+    if given in ((), ("-",)):
+        return _decoded(standard_input("a text").read(), STDIN, encoding)
+    if len(given) == 1 and os.path.isfile(given[0]):
+        echo(f"explaining the text in {given[0]}", err=True)
+        return _decoded(Path(given[0]).read_bytes(), given[0], encoding)
+    return " ".join(given)
+
+
+def _decoded(content: bytes, where: str, encoding: str | None) -> str:
     from lapwing.corpus.options import ReadOptions
 
     ReadOptions(encoding=encoding)  # an encoding that does not exist says so
-    content = standard_input("a text").read()
     try:
         text = content.decode(encoding or "utf-8-sig")
     except UnicodeError as error:
         raise CorpusError(
             f"expected {encoding or 'UTF-8'}, got bytes that are not; name the right one with --encoding",
-            STDIN,
+            where,
         ) from error
     if not text.strip():
-        raise CorpusError("expected a text, got nothing; pipe one in, or put it on the command line", STDIN)
+        raise CorpusError("expected a text, got nothing; pipe one in, or put it on the command line", where)
     return text
 
 

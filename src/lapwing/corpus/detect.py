@@ -7,7 +7,7 @@ import re
 from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import FORMATS, ReadOptions
 from lapwing.corpus.rcv1 import TOKEN_FILE
-from lapwing.corpus.reader import ABOUT
+from lapwing.corpus.reader import ABOUT, LABEL_NAMES
 from lapwing.corpus.smart import OHSUMED_FILE
 from lapwing.corpus.svmlight import PAIR
 from lapwing.errors import CorpusError
@@ -50,7 +50,9 @@ def detect(source: Source, options: ReadOptions) -> str:
             _probe(source)
             raise CorpusError("expected documents, found an empty file", source.where)
         name = source.entries[0].name
-        format_ = by_name(name) or by_content(head, options.encoding) or ("text" if PLAIN.search(name) else "")
+        format_ = by_name(name) or by_content(head, options.encoding)
+        if PLAIN.search(name) and (not format_ or not _is_meant(head, format_, options)):
+            format_ = "text"
     else:
         entries = source.entries
         if not entries:
@@ -111,6 +113,16 @@ def _table(header: str) -> str:
         if len(names) > 1 and all(len(name) <= LONGEST_NAME for name in names):
             return format
     return ""
+
+
+def _is_meant(head: bytes, format: str, options: ReadOptions) -> bool:
+    """Whether a file of text is a table after all: its first line names a column, and not only has a comma in it."""
+    if format not in ("csv", "tsv"):
+        return True
+    first = head.decode(options.encoding or "utf-8-sig", "replace").lstrip().partition("\n")[0]
+    names = [name.strip().strip('"').lower() for name in first.split("," if format == "csv" else "\t")]
+    labelled = len(names) == 2 and not {*names}.isdisjoint(LABEL_NAMES)
+    return options.text_column is not None or "text" in names or labelled
 
 
 def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -> str:

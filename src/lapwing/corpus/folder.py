@@ -113,7 +113,10 @@ class FolderReader(Reader):
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         if self.source.single:
-            raise CorpusError("expected a folder or archive of class folders, got one file", self.source.where)
+            if self.options.labels_required:
+                raise CorpusError("expected a folder or archive of class folders, got one file", self.source.where)
+            self._plan = {entry.index: (sound(entry.name), Planned((entry,), (), "")) for entry in entries}
+            return entries
         files, places = self._class_files(entries)
         planned = plan(files, same_content(files, self.source, self.options.max_document), places)
         self.exclusive = all(len(document.labels) == 1 for document in planned)

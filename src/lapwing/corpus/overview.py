@@ -127,6 +127,8 @@ def check_labelled(corpus: Corpus) -> None:
         if corpus.fields
         else ""
     )
+    if corpus.source.get("format") == "text":
+        there = "; a text file has one document per line, its label in front: __label__grain Wheat prices rose"
     raise CorpusError(f"training needs labelled documents, and none of these has a label{there}", corpus.name)
 
 
