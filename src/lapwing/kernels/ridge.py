@@ -23,7 +23,7 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, inlined, kernel, part
 from lapwing.kernels._lanes import LANES
-from lapwing.kernels.loss import assign, dot, has, in_turn, intercept_only
+from lapwing.kernels.loss import assign, dot, fill, has, in_turn, intercept_only
 from lapwing.kernels.nouns import Documents, PriorArrays
 from lapwing.kernels.ridge_few import across_last, from_few, proof, reaches, squares_of, sums_of, that_bend
 from lapwing.kernels.ridge_passes import back, forth, join, lanes_of, split, split_by, those
@@ -42,37 +42,135 @@ FULL, CONJUGATE, NONE = range(3)  # directions a lane may take: any; of conjugat
 IDLE, GRADIENT, STEP, BEGIN, DIRECTION, FOUND = (np.int64(k) for k in range(6))
 
 
+class Categories(NamedTuple):
+    """What is fitted: K problems over one X.
+
+    Y                   (K, n) labels ±1
+    weights, weighs     (·, n) document weights c, and (K,) which of them a category has
+    modes, l2s, which   (·, d+1) the priors, and (K,) which of them a category has
+    """
+
+    Y: np.ndarray
+    weights: np.ndarray
+    weighs: np.ndarray
+    link: int
+    modes: np.ndarray
+    l2s: np.ndarray
+    which: np.ndarray
+
+
+class Answers(NamedTuple):
+    """A row or entry per category. With θ = -loss'(r) the duality gap is Σ_j g_j²/(2 l2_j), NaN where some l2 is 0;
+    towards the end see `proof`."""
+
+    objective: np.ndarray
+    gap: np.ndarray
+    kkt: np.ndarray
+    kkt_bound: np.ndarray
+    rounds: np.ndarray
+    converged: np.ndarray
+    dual: np.ndarray
+
+
+class Lanes(NamedTuple):
+    """What a lane does alone, a row or an entry each: over documents, over features, and where it stands.
+
+    before      the gradient where its last step began
+    best        β at the `lowest` objective there was
+    cut         how much a document bends that counts among the few, and `refined`: directions they gave
+    """
+
+    margin: np.ndarray
+    shift: np.ndarray
+    pull: np.ndarray
+    curvature: np.ndarray
+    steps: np.ndarray
+    gradient: np.ndarray
+    diagonal: np.ndarray
+    before: np.ndarray
+    best: np.ndarray
+    loss: np.ndarray
+    lowest: np.ndarray
+    cut: np.ndarray
+    refined: np.ndarray
+    stuck: np.ndarray
+    trust: np.ndarray
+
+
+class Shared(NamedTuple):
+    """What categories of the same weights or priors have in common, and room that lanes use in turn.
+
+    sums, squares, summed   Σ c_i x_ij and Σ c_i x_ij² by the weights that `summed` says; a row per lane where there
+                            are more weights than lanes
+    reach, flat             of every prior: see `reaches`, and whether it leaves some coefficient free
+    """
+
+    sums: np.ndarray
+    squares: np.ndarray
+    summed: np.ndarray
+    reach: np.ndarray
+    flat: np.ndarray
+    work: np.ndarray
+    newton: np.ndarray
+    zeros: np.ndarray
+    room: np.ndarray
+    documents: np.ndarray
+
+
+@inlined
+def _lanes(n, size):
+    whole, entry = (LANES, n), (LANES, size)
+    return Lanes(
+        np.empty(whole), np.zeros(whole), np.empty(whole), np.empty(whole),
+        np.empty(entry), np.empty(entry), np.empty(entry), np.empty(entry), np.empty(entry),
+        np.zeros(LANES), np.empty(LANES), np.empty(LANES),
+        np.empty(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64),
+    )  # fmt: skip
+
+
+@inlined
+def _shared(rows, l2s, n):
+    priors, size = l2s.shape
+    reach, flat = np.empty((priors, n)), np.empty(priors, np.bool_)
+    for k in range(priors):
+        reaches(rows, l2s[k], reach[k])
+        flat[k] = False
+        for j in range(size):
+            flat[k] = flat[k] or l2s[k, j] == 0.0
+    return Shared(
+        np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1), reach, flat,
+        np.empty((5, size)), np.empty(size), np.zeros(size), np.empty(n), np.empty(n, np.int64),
+    )  # fmt: skip
+
+
 @part
-def _start(indptr, indices, data, offset, y, weight, link, mode, l2, beta, margin):
-    """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
-    d = beta.size - 1
-    if not has(beta[:d]):
-        free = np.full(1, np.inf)
-        beta[d] = intercept_only(
-            Documents(y, weight, link), PriorArrays(mode[d:], np.zeros(1), l2[d:], -free, free), beta[d]
-        )
-        for i in range(y.size):
-            margin[i] = y[i] * beta[d]
-        return
+def _margins(rows, offset, y, beta, margin):
     common = dot(offset, beta)
     for i in range(y.size):
         total = common
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * beta[indices[k]]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            total += rows.data[k] * beta[rows.indices[k]]
         margin[i] = y[i] * total
 
 
 @part
-def _again(indptr, indices, data, offset, y, weight, link, best, beta, margin, shift, theta, pull):
-    """Go back to the best β there was. Returns the loss."""
-    common = dot(offset, best)
-    for i in range(y.size):
-        total = common
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * best[indices[k]]
-        margin[i], shift[i] = y[i] * total, 0.0
-    assign(beta, best)
-    return arrive(margin, shift, 0.0, y, 0.0, weight, link, theta, pull)
+def _start(rows, offset, documents, mode, l2, beta, margin):
+    """The margins at β; from a start at 0, the constant feature is first given its own optimum."""
+    d = beta.size - 1
+    if has(beta[:d]):
+        _margins(rows, offset, documents.y, beta, margin)
+    else:
+        free = np.full(1, np.inf)
+        beta[d] = intercept_only(documents, PriorArrays(mode[d:], np.zeros(1), l2[d:], -free, free), beta[d])
+        for i in range(margin.size):
+            margin[i] = documents.y[i] * beta[d]
+
+
+@inlined
+def _arrive(documents, lanes, lane, t, step, theta):
+    """Lane's margins, residuals and loss after t of its step and `step` of the constant."""
+    y, weight, link = documents
+    lanes.loss[lane] = arrive(lanes.margin[lane], lanes.shift[lane], t, y, step, weight, link, theta, lanes.pull[lane])
 
 
 def _gap(gradient, beta, mode, l2):
@@ -109,7 +207,7 @@ class Search(NamedTuple):
 
 
 @inlined
-def _descend(at, lanes, P, out, l2, step, residual, inverse, search):
+def _descend(at, room, P, out, l2, step, residual, inverse, search):
     """A step of conjugate gradients, all lanes alike: α is 0 for those at something else. `out` is the Hessian × P."""
     product, fresh, alpha = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
     for j in range(P.shape[0]):
@@ -122,7 +220,7 @@ def _descend(at, lanes, P, out, l2, step, residual, inverse, search):
             step[j, lane] += alpha[lane] * P[j, lane]
             residual[j, lane] -= alpha[lane] * (out[j, lane] + l2[j, lane] * P[j, lane])
             fresh[lane] += residual[j, lane] * residual[j, lane] * inverse[j, lane]
-    for lane in those(at, DIRECTION, lanes):
+    for lane in those(at, DIRECTION, room):
         search.left[lane] -= 1
         if alpha[lane] > 0.0 and fresh[lane] > search.goal[lane] and search.left[lane] > 0:
             search.ratio[lane] = fresh[lane] / search.rho[lane]
@@ -157,205 +255,208 @@ def _turn(at, P, residual, inverse, search):
             P[j, lane] = alpha[lane] * (residual[j, lane] * inverse[j, lane]) + ratio[lane] * P[j, lane]
 
 
+@part
+def _take(rows, documents, mode, l2, offset, slot, w, lane, lanes, shared, beta, theta):
+    """A lane takes a category: its margins, its loss, the sums that go with its weights."""
+    _start(rows, offset, documents, mode, l2, beta, lanes.margin[lane])
+    fill(lanes.shift[lane], 0.0)
+    _arrive(documents, lanes, lane, 0.0, 0.0, theta)
+    if shared.summed[slot] != w:
+        sums_of(rows, documents.weight, shared.sums[slot])
+        squares_of(rows, documents.weight, shared.squares[slot])
+        shared.summed[slot] = w
+    lanes.stuck[lane], lanes.lowest[lane] = 0, np.inf
+    lanes.cut[lane], lanes.refined[lane], lanes.trust[lane] = BENDS, 0, FULL
+
+
+@part
+def _go(documents, mode, l2, lane, lanes, beta, objective, theta):
+    """Along the step, as far as a line search says, and then the constant feature to its optimum."""
+    y, weight, link = documents
+    margin, shift, step, d = lanes.margin[lane], lanes.shift[lane], lanes.steps[lane], beta.size - 1
+    slope, curve, first = slant(beta, mode, l2, lanes.gradient[lane], step)
+    t, lift, lifts = line_search(margin, shift, y, weight, link, slope, curve, first, objective)
+    for j in range(beta.size):
+        beta[j] += t * step[j]
+    more = level(margin, shift, t, y, weight, link, beta[d] - mode[d], l2[d], lift, lifts)
+    beta[d] += more
+    _arrive(documents, lanes, lane, t, more, theta)
+
+
+@part
+def _back(rows, offset, documents, lane, lanes, beta, theta):
+    """To the best β there was."""
+    assign(beta, lanes.best[lane])
+    _margins(rows, offset, documents.y, beta, lanes.margin[lane])
+    fill(lanes.shift[lane], 0.0)
+    _arrive(documents, lanes, lane, 0.0, 0.0, theta)
+
+
+@part
+def _certify(mode, l2, flat, c, lane, lanes, beta, answers, tol, max_rounds):
+    """Where a gradient has come: (relative gap, what comes of it).
+
+    IDLE, the category is done; GRADIENT, it is to go back to its best first; DIRECTION, it goes on.
+    """
+    added, duality = _gap(lanes.gradient[lane], beta, mode, l2)
+    total, lowest = lanes.loss[lane] + added, lanes.lowest[lane]
+    if lanes.trust[lane] != NONE and not total <= lowest * (1.0 + RISE):  # NaN, too, is no fall
+        lanes.trust[lane] = CONJUGATE if lanes.trust[lane] == FULL else NONE
+        if lowest < np.inf:
+            return np.inf, GRADIENT
+    lanes.stuck[lane] = 0 if total < answers.objective[c] else lanes.stuck[lane] + 1  # within rounding nothing falls
+    if total < lowest:
+        lanes.lowest[lane] = total
+        assign(lanes.best[lane], beta)
+    answers.objective[c], answers.gap[c] = total, np.nan if flat else duality
+    relative = (_violation(lanes.gradient[lane], beta, mode)[1] if flat else duality) / max(total, 1e-300)
+    answers.converged[c] = relative <= tol
+    given_up = answers.rounds[c] >= max_rounds or lanes.stuck[lane] == PATIENCE
+    if given_up and not answers.converged[c] and total > lowest:
+        lanes.trust[lane] = NONE
+        return relative, GRADIENT
+    done = answers.converged[c] or given_up or lanes.trust[lane] == NONE
+    return relative, IDLE if done else DIRECTION
+
+
+@part
+def _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, relative, tol):
+    """A direction from the few documents that bend: STEP; DIRECTION where they are too many; IDLE where it proves."""
+    _, weight, link = documents
+    curvature, gradient, room, work = lanes.curvature[lane], lanes.gradient[lane], shared.room, shared.work
+    if lanes.refined[lane] >= SLOW:
+        lanes.cut[lane] *= 0.3  # the others do bend
+    count, entries, share = that_bend(
+        rows.indptr, weight, curvature, shared.reach[prior], lanes.cut[lane], shared.documents
+    )
+    if count < 0 or (relative >= CLOSE and share > FEW):
+        return DIRECTION
+    some, limit = shared.documents[:count], tol * answers.objective[c]
+    promise = from_few(
+        rows, weight, curvature, shared.sums[slot], shared.squares[slot], l2, gradient, some, entries,
+        0.1 if relative > 1.0 else 0.03, shared.zeros, work, shared.newton, room,
+    )  # fmt: skip
+    if promise <= limit and link == 0 and not shared.flat[prior]:
+        duality = proof(rows, documents, curvature, answers.dual[c], l2, some, room, work, limit)
+        if duality <= limit:
+            answers.gap[c], answers.converged[c] = duality, True
+            return IDLE
+    if relative > NEARER or answers.rounds[c] == 1:
+        assign(lanes.steps[lane], shared.newton)
+    else:
+        across_last(gradient, lanes.before[lane], shared.newton, lanes.steps[lane])
+    assign(lanes.before[lane], gradient)
+    lanes.refined[lane] += 1
+    return STEP
+
+
+@part
+def _aim(rows, weight, squares, lane, lanes, search, relative):
+    """Conjugate gradients are to begin: their preconditioner's share of the loss, how near and how long they go."""
+    if relative > EARLY:  # one curvature for all is near enough
+        share = in_turn(lanes.curvature[lane]) / in_turn(weight)
+        for j in range(squares.size):
+            lanes.diagonal[lane, j] = share * squares[j]
+    else:
+        squares_of(rows, lanes.curvature[lane], lanes.diagonal[lane])
+    assign(lanes.before[lane], lanes.gradient[lane])
+    search.rho[lane] = search.ratio[lane] = 0.0
+    search.goal[lane] = 0.25 if relative > 1.0 else 0.04
+    search.left[lane] = 5 if relative > EARLY else 15 if relative > CLOSE else 200
+
+
 @kernel
-def fit(rows, offset, Y, weights, weighs, link, modes, l2s, which, betas, turns, tol, max_rounds):
+def fit(rows, offset, categories, betas, turns, tol, max_rounds):
     """Fit K categories.
 
-    rows                X by rows, the constant feature with its entries: it goes through the same vector instructions
-    offset              (d+1,) added to every entry of a column
-    Y                   (K, n) labels ±1
-    weights, weighs     (·, n) document weights c, and (K,) which of them a category has
-    modes, l2s, which   (·, d+1) the priors, and (K,) which of them a category has
-    betas               (K, d+1) starts; overwritten by the solutions
-    turns               (K,) the order in which categories take lanes
-
-    Returns (objective, gap, kkt, kkt_bound, rounds, converged, dual points), a row or entry per category. With
-    θ = -loss'(r) the duality gap is Σ_j g_j²/(2 l2_j), NaN where some l2 is 0; towards the end see `proof`.
+    rows     X by rows, the constant feature with its entries: it goes through the same vector instructions
+    offset   (d+1,) added to every entry of a column
+    betas    (K, d+1) starts; overwritten by the solutions
+    turns    (K,) the order in which categories take lanes
     """
-    indptr, indices, data = rows
-    K, n = Y.shape
-    size = betas.shape[1]
-    objective, gap, kkt, kkt_bound = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
-    rounds, converged = np.zeros(K, np.int64), np.zeros(K, np.bool_)
-    thetas = np.empty((K, n))
-    centred = has(offset)
-
+    Y, weights, weighs, link, modes, l2s, which = categories
+    (K, n), size, centred = Y.shape, betas.shape[1], has(offset)
+    answers = Answers(
+        np.full(K, np.inf), np.empty(K), np.empty(K), np.empty(K), np.zeros(K, np.int64), np.zeros(K, np.bool_),
+        np.empty((K, n)),
+    )  # fmt: skip
     # What a pass reads and writes: the lanes of a document or feature together.
     A, B, Q, W = lanes_of(n), lanes_of(n), lanes_of(n), lanes_of(n)  # A is 0 but for lanes at DIRECTION
     P, out, step, l2 = lanes_of(size), lanes_of(size), lanes_of(size), lanes_of(size)
     residual, inverse = lanes_of(size), lanes_of(size)
-    # What a lane does alone: a row each.
-    margin, shift = np.empty((LANES, n)), np.empty((LANES, n))
-    pull, curvature = np.empty((LANES, n)), np.empty((LANES, n))
-    steps, gradient, diagonal = np.empty((LANES, size)), np.empty((LANES, size)), np.empty((LANES, size))
-    alike = len(weights) <= LANES  # then lanes share the sums that go with their weights
-    sums, squares, summed = np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1)
-    reach, flat = np.empty((len(l2s), n)), np.empty(len(l2s), np.bool_)
-    for k in range(len(l2s)):
-        reaches(indptr, indices, data, l2s[k], reach[k])
-        flat[k] = False
-        for j in range(size):
-            flat[k] = flat[k] or l2s[k, j] == 0.0
-    loss, stuck = np.zeros(LANES), np.zeros(LANES, np.int64)
-    cut, refined = np.empty(LANES), np.empty(LANES, np.int64)  # what counts as bending, and how often it was used
-    best, lowest, trust = np.empty((LANES, size)), np.empty(LANES), np.empty(LANES, np.int64)
-    work, newton, before = np.empty((5, size)), np.empty(size), np.empty((LANES, size))
-    zeros, room, documents = np.zeros(size), np.empty(n), np.empty(n, np.int64)
-
-    at, category, lanes = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64)
+    lanes, shared = _lanes(n, size), _shared(rows, l2s, n)
     search = Search(np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, np.int64))
+    at, category, some = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64)
+    alike = len(weights) <= LANES  # then lanes share the sums that go with their weights
     waiting = 0
     while True:
         # A free lane takes the next category.
-        for lane in range(LANES):
-            if at[lane] == IDLE and waiting < K:
+        for lane in those(at, IDLE, some):
+            if waiting < K:
                 c = category[lane] = turns[waiting]
-                waiting += 1
-                w = weighs[c]
-                _start(
-                    indptr, indices, data, offset, Y[c], weights[w], link, modes[which[c]], l2s[which[c]], betas[c],
-                    margin[lane],
-                )  # fmt: skip
-                for i in range(n):
-                    shift[lane, i] = 0.0
-                loss[lane] = arrive(margin[lane], shift[lane], 0.0, Y[c], 0.0, weights[w], link, thetas[c], pull[lane])
-                slot = w if alike else lane
-                if summed[slot] != w:
-                    sums_of(indptr, indices, data, weights[w], sums[slot])
-                    squares_of(indptr, indices, data, weights[w], squares[slot])
-                    summed[slot] = w
+                w, k = weighs[c], which[c]
+                documents, slot = Documents(Y[c], weights[w], link), w if alike else lane
+                _take(
+                    rows, documents, modes[k], l2s[k], offset, slot, w, lane, lanes, shared, betas[c], answers.dual[c]
+                )
                 for j in range(size):
-                    l2[j, lane], P[j, lane] = l2s[which[c], j], 0.0
-                stuck[lane], objective[c] = 0, np.inf
-                cut[lane], refined[lane] = BENDS, 0
-                lowest[lane], trust[lane] = np.inf, FULL
+                    l2[j, lane], P[j, lane] = l2s[k, j], 0.0
                 at[lane] = GRADIENT
-        if those(at, IDLE, lanes).size == LANES:
-            return objective, gap, kkt, kkt_bound, rounds, converged, thetas
+                waiting += 1
+        if those(at, IDLE, some).size == LANES:
+            return answers
 
-        join(those(at, STEP, lanes), steps, P)
-        forth(indptr, indices, data, offset, P, Q)
-
-        # Go along the steps found, and ask for the gradient there.
-        split_by(those(at, STEP, lanes), Q, Y, category, shift)
-        for lane in those(at, STEP, lanes):
+        # Go along the steps there are,
+        join(those(at, STEP, some), lanes.steps, P)
+        forth(rows, offset, P, Q)
+        split_by(those(at, STEP, some), Q, Y, category, lanes.shift)
+        for lane in those(at, STEP, some):
             c = category[lane]
-            mode, penalty = modes[which[c]], l2s[which[c]]
-            weight = weights[weighs[c]]
-            slope, curve, first = slant(betas[c], mode, penalty, gradient[lane], steps[lane])
-            t, lift, lifts = line_search(
-                margin[lane], shift[lane], Y[c], weight, link, slope, curve, first, objective[c]
-            )
-            for j in range(size):
-                betas[c, j] += t * steps[lane, j]
-            away = betas[c, size - 1] - mode[size - 1]
-            more = level(margin[lane], shift[lane], t, Y[c], weight, link, away, penalty[size - 1], lift, lifts)
-            betas[c, size - 1] += more
-            loss[lane] = arrive(margin[lane], shift[lane], t, Y[c], more, weight, link, thetas[c], pull[lane])
+            documents, k = Documents(Y[c], weights[weighs[c]], link), which[c]
+            _go(documents, modes[k], l2s[k], lane, lanes, betas[c], answers.objective[c], answers.dual[c])
             at[lane] = GRADIENT
-        join(those(at, GRADIENT, lanes), pull, B)
 
-        searching = those(at, DIRECTION, lanes).size > 0
-        back(indptr, indices, data, offset, A if searching else A[:0], B, Q, W, out)
-
+        # ask for the gradient there, and for the Hessian times P of those looking for a direction.
+        join(those(at, GRADIENT, some), lanes.pull, B)
+        searching = those(at, DIRECTION, some).size > 0
+        back(rows, offset, A if searching else A[:0], B, Q, W, out)
         if searching:
-            _descend(at, lanes, P, out, l2, step, residual, inverse, search)
-            split(those(at, FOUND, lanes), step, steps)
-            for lane in those(at, FOUND, lanes):
+            _descend(at, some, P, out, l2, step, residual, inverse, search)
+            split(those(at, FOUND, some), step, lanes.steps)
+            for lane in those(at, FOUND, some):
                 for i in range(n):
                     A[i, lane] = 0.0
                 at[lane] = STEP
 
         # Where a gradient has come: measure the gap; if it is too wide, find the next direction or begin to.
-        split(those(at, GRADIENT, lanes), out, gradient)
-        for lane in those(at, GRADIENT, lanes):
+        split(those(at, GRADIENT, some), out, lanes.gradient)
+        for lane in those(at, GRADIENT, some):
             c = category[lane]
-            mode, penalty = modes[which[c]], l2s[which[c]]
-            added, duality = _gap(gradient[lane], betas[c], mode, penalty)
-            total = loss[lane] + added
-            if trust[lane] != NONE and not total <= lowest[lane] * (1.0 + RISE):  # NaN, too, is no fall
-                trust[lane] = CONJUGATE if trust[lane] == FULL else NONE
-                if lowest[lane] < np.inf:
-                    loss[lane] = _again(
-                        indptr, indices, data, offset, Y[c], weights[weighs[c]], link, best[lane], betas[c],
-                        margin[lane], shift[lane], thetas[c], pull[lane],
-                    )  # fmt: skip
-                    continue
-            stuck[lane] = 0 if total < objective[c] else stuck[lane] + 1  # within rounding nothing falls any more
-            if total < lowest[lane]:
-                lowest[lane] = total
-                assign(best[lane], betas[c])
-            objective[c], gap[c] = total, duality
-            relative = duality / max(total, 1e-300)
-            if flat[which[c]]:
-                gap[c] = np.nan
-                relative = _violation(gradient[lane], betas[c], mode)[1] / max(total, 1e-300)
-            converged[c] = relative <= tol
-            given_up = rounds[c] >= max_rounds or stuck[lane] == PATIENCE
-            if given_up and not converged[c] and total > lowest[lane]:
-                trust[lane] = NONE
-                loss[lane] = _again(
-                    indptr, indices, data, offset, Y[c], weights[weighs[c]], link, best[lane], betas[c], margin[lane],
-                    shift[lane], thetas[c], pull[lane],
-                )  # fmt: skip
-                continue
-            if converged[c] or given_up or trust[lane] == NONE:
-                kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
-                at[lane] = IDLE
-                continue
-            rounds[c] += 1
-            w = weighs[c]
-            weight, slot = weights[w], w if alike else lane
-            curvatures(margin[lane], thetas[c], weight, link, curvature[lane])
-            if trust[lane] == FULL and not centred:
-                if refined[lane] >= SLOW:
-                    cut[lane] *= 0.3  # the others do bend
-                count, entries, share = that_bend(
-                    indptr, weight, curvature[lane], reach[which[c]], cut[lane], documents
-                )
-                if count >= 0 and (relative < CLOSE or share <= FEW):
-                    some = documents[:count]
-                    promise = from_few(
-                        indptr, indices, data, weight, curvature[lane], sums[slot], squares[slot], penalty,
-                        gradient[lane], some, entries,
-                        0.1 if relative > 1.0 else 0.03, zeros, work, newton, room,
-                    )  # fmt: skip
-                    if promise <= tol * total and link == 0 and not flat[which[c]]:
-                        duality = proof(
-                            indptr, indices, data, Y[c], weight, curvature[lane], thetas[c], penalty, some, room,
-                            work, tol * total,
-                        )  # fmt: skip
-                        if duality <= tol * total:
-                            gap[c], converged[c], at[lane] = duality, True, IDLE
-                            kkt[c], kkt_bound[c] = _violation(gradient[lane], betas[c], mode)
-                            continue
-                    if relative > NEARER or rounds[c] == 1:
-                        assign(steps[lane], newton)
-                    else:
-                        across_last(gradient[lane], before[lane], newton, steps[lane])
-                    assign(before[lane], gradient[lane])
-                    refined[lane] += 1
-                    at[lane] = STEP
-                    continue
-            if relative > EARLY:  # one curvature for all is near enough
-                share = in_turn(curvature[lane]) / in_turn(weight)
-                for j in range(size):
-                    diagonal[lane, j] = share * squares[slot, j]
-            else:
-                squares_of(indptr, indices, data, curvature[lane], diagonal[lane])
-            assign(before[lane], gradient[lane])
-            search.rho[lane] = search.ratio[lane] = 0.0
-            search.goal[lane] = 0.25 if relative > 1.0 else 0.04
-            search.left[lane] = 5 if relative > EARLY else 15 if relative > CLOSE else 200
-            at[lane] = BEGIN
+            w, k = weighs[c], which[c]
+            documents, slot, theta = Documents(Y[c], weights[w], link), w if alike else lane, answers.dual[c]
+            relative, at[lane] = _certify(
+                modes[k], l2s[k], shared.flat[k], c, lane, lanes, betas[c], answers, tol, max_rounds
+            )
+            if at[lane] == GRADIENT:
+                _back(rows, offset, documents, lane, lanes, betas[c], theta)
+            elif at[lane] == DIRECTION:
+                answers.rounds[c] += 1
+                curvatures(lanes.margin[lane], theta, documents.weight, link, lanes.curvature[lane])
+                if lanes.trust[lane] == FULL and not centred:
+                    at[lane] = _by_few(rows, documents, l2s[k], k, slot, c, lane, lanes, shared, answers, relative, tol)
+                if at[lane] == DIRECTION:
+                    _aim(rows, documents.weight, shared.squares[slot], lane, lanes, search, relative)
+                    at[lane] = BEGIN
+            if at[lane] == IDLE:
+                answers.kkt[c], answers.kkt_bound[c] = _violation(lanes.gradient[lane], betas[c], modes[k])
 
-        beginning = those(at, BEGIN, lanes)
+        beginning = those(at, BEGIN, some)
         if beginning.size > 0:
-            _begin(beginning, l2, diagonal, gradient, step, residual, inverse, search)
-            join(beginning, curvature, A)
+            _begin(beginning, l2, lanes.diagonal, lanes.gradient, step, residual, inverse, search)
+            join(beginning, lanes.curvature, A)
         for lane in beginning:
             for i in range(n):
                 B[i, lane] = 0.0
             at[lane] = DIRECTION
-        if those(at, DIRECTION, lanes).size > 0:
+        if those(at, DIRECTION, some).size > 0:
             _turn(at, P, residual, inverse, search)

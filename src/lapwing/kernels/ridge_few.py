@@ -6,6 +6,8 @@ prior comes from a few. kernels/ridge.py asks here for a direction once that is 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, part
@@ -16,32 +18,32 @@ HEAVIEST = 1e9  # a document that bends the loss so much more than the prior nee
 
 
 @part
-def reaches(indptr, indices, data, l2, out):
+def reaches(rows, l2, out):
     """Σ_j x_ij²/l2_j, over penalised features, of every document: how far the prior lets it move its own score."""
     for i in range(out.size):
         total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            if l2[indices[k]] > 0.0:
-                total += data[k] * data[k] / l2[indices[k]]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            if l2[rows.indices[k]] > 0.0:
+                total += rows.data[k] * rows.data[k] / l2[rows.indices[k]]
         out[i] = total
 
 
 @part
-def sums_of(indptr, indices, data, weight, out):
+def sums_of(rows, weight, out):
     """Σ_i c_i x_ij of every feature."""
     fill(out, 0.0)
     for i in range(weight.size):
-        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
-            out[np.uint32(indices[k])] += weight[i] * data[k]
+        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+            out[np.uint32(rows.indices[k])] += weight[i] * rows.data[k]
 
 
 @part
-def squares_of(indptr, indices, data, weight, out):
+def squares_of(rows, weight, out):
     """Σ_i c_i x_ij² of every feature."""
     fill(out, 0.0)
     for i in range(weight.size):
-        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
-            out[np.uint32(indices[k])] += weight[i] * data[k] * data[k]
+        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+            out[np.uint32(rows.indices[k])] += weight[i] * rows.data[k] * rows.data[k]
 
 
 @part
@@ -113,11 +115,103 @@ _halved = part(_halved, fastmath=REASSOCIATING)
 _total = part(_total, fastmath=REASSOCIATING)
 
 
+class Few(NamedTuple):
+    """V of `from_few`, row by row: the entries of row a are start[a] … start[a+1]. Then V N h, V u, and the diagonal of
+    I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do."""
+
+    start: np.ndarray
+    column: np.ndarray
+    value: np.ndarray
+    right: np.ndarray
+    along: np.ndarray
+    diagonal: np.ndarray
+
+
 @part
-def from_few(
-    indptr, indices, data, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, work,
-    step, pull,
-):  # fmt: skip
+def _without(rows, weight, few, E, mean):
+    """Σ c x² and Σ c x of all documents become those of all but the few."""
+    for i in few:
+        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+            j = np.uint32(rows.indices[k])  # unsigned, here and below: no entry is looked for from the end
+            E[j] -= weight[i] * rows.data[k] * rows.data[k]
+            mean[j] -= weight[i] * rows.data[k]
+
+
+@part
+def _rows_of(rows, weight, curvature, few, entries, root, u, h, uu, uh):
+    m = few.size
+    column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.empty(m + 1, np.uint64)
+    right, along, diagonal = np.empty(m), np.empty(m), np.empty(m)
+    at, one = np.uint64(0), np.uint64(1)
+    start[0] = at
+    for a in range(m):
+        i = few[a]
+        scale = np.sqrt(curvature[i])
+        vh = vu = vv = 0.0
+        for e in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+            j = np.uint32(rows.indices[e])
+            column[at], value[at] = j, scale * rows.data[e] * root[j]
+            vh += value[at] * h[j]
+            vu += value[at] * u[j]
+            vv += value[at] * value[at]
+            at += one
+        start[a + 1] = at
+        right[a], along[a], diagonal[a] = vh - vu * uh / uu, vu, 1.0 + (vv - vu * vu / uu) / weight[i]
+    return Few(start, column, value, right, along, diagonal)
+
+
+@part
+def _times(V, direction, uu, total, image):
+    """image = (I + V N Vᵀ) direction; `total` (d+1,) holds zeros before and after."""
+    one = np.uint64(1)
+    for a in range(direction.size):
+        for k in range(V.start[a], V.start[a + 1]):
+            total[V.column[k]] += V.value[k] * direction[a]
+    through = dot(V.along, direction) / uu
+    for a in range(direction.size):
+        even, odd = direction[a] - V.along[a] * through, 0.0  # two sums, neither waiting for the other
+        at = V.start[a]
+        while at + one < V.start[a + 1]:
+            even += V.value[at] * total[V.column[at]]
+            odd += V.value[at + one] * total[V.column[at + one]]
+            at += one + one
+        if at < V.start[a + 1]:
+            even += V.value[at] * total[V.column[at]]
+        image[a] = even + odd
+    if 8 * V.column.size > total.size:
+        fill(total, 0.0)
+    else:
+        for k in range(V.column.size):
+            total[V.column[k]] = 0.0
+
+
+@part
+def _solve(V, uu, most, precision, total):
+    """z of `from_few`, by conjugate gradients, and what the model gains by it; `most` is what it gains without."""
+    m = V.right.size
+    z, residual, image, direction = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    rho, gain = 0.0, most
+    for a in range(m):
+        z[a], residual[a], direction[a] = 0.0, V.right[a], V.right[a] / V.diagonal[a]
+        rho += residual[a] * direction[a]
+    for _ in range(STEPS):
+        if dot(residual, residual) <= precision * gain:
+            break
+        _times(V, direction, uu, total, image)
+        length = rho / dot(direction, image)
+        last, rho = rho, 0.0
+        for a in range(m):
+            z[a] += length * direction[a]
+            residual[a] -= length * image[a]
+            rho += residual[a] * residual[a] / V.diagonal[a]
+        gain = most - dot(V.right, z)
+        for a in range(m):
+            direction[a] = residual[a] / V.diagonal[a] + (rho / last) * direction[a]
+    return z, gain
+
+
+@part
+def from_few(rows, weight, curvature, sums, squares, l2, gradient, few, entries, precision, total, work, step, pull):
     """The step that minimises gᵀs + sᵀ(E + X_fᵀ C X_f + α μ μᵀ)s/2, nearly; f are the few documents that bend.
 
     The others enter with one curvature ā for all, by their mean document μ (α = ā Σ c_i) and, in E, by what their
@@ -131,83 +225,24 @@ def from_few(
     Returns the fall of the objective that the model promises. `pull` (m,) is C^½ z, by which the residuals of the few
     change along the step; E^-½ and h - Vᵀz stay in `work[2]` and `work[4]`: see `proof`.
     """
-    size, m = gradient.size, few.size
     E, mean, root, u, h = work
     bending, heads = _total(curvature), _total(weight)
     average, least = bending / heads, 1e-9 * heads
     assign(E, squares)
     assign(mean, sums)
+    _without(rows, weight, few, E, mean)
     for i in few:
         bending -= curvature[i]
         heads -= weight[i]
-        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
-            j = np.uint32(indices[k])  # unsigned, here and below: no entry is looked for from the end
-            E[j] -= weight[i] * data[k] * data[k]
-            mean[j] -= weight[i] * data[k]
     if heads <= least:  # none, but for rounding
         bending, heads = 0.0, np.inf
     uu, uh, hh = _rooted(E, mean, squares, l2, gradient, max(bending, 0.0) / heads, heads, 0.01 * average, root, u, h)
-
-    column, value, start = np.empty(entries, np.uint32), np.empty(entries), np.empty(m + 1, np.uint64)
-    # V N h; the diagonal of I + V N Vᵀ, for a document of weight 1: one of weight 2 leads the way that two do; V u
-    right, diagonal, w = np.empty(m), np.empty(m), np.empty(m)
-    at, one = np.uint64(0), np.uint64(1)
-    start[0] = at
-    for a in range(m):
-        i = few[a]
-        scale = np.sqrt(curvature[i])
-        vh = vu = vv = 0.0
-        for e in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
-            j = np.uint32(indices[e])
-            column[at], value[at] = j, scale * data[e] * root[j]
-            vh += value[at] * h[j]
-            vu += value[at] * u[j]
-            vv += value[at] * value[at]
-            at += one
-        start[a + 1] = at
-        right[a], diagonal[a], w[a] = vh - vu * uh / uu, 1.0 + (vv - vu * vu / uu) / weight[i], vu
-
-    z, residual, image, direction = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    rho, gain = 0.0, hh - uh * uh / uu
-    for a in range(m):
-        z[a], residual[a], direction[a] = 0.0, right[a], right[a] / diagonal[a]
-        rho += residual[a] * direction[a]
-    for _ in range(STEPS):
-        if dot(residual, residual) <= precision * gain:
-            break
-        for a in range(m):
-            for k in range(start[a], start[a + 1]):
-                total[column[k]] += value[k] * direction[a]
-        through = dot(w, direction) / uu
-        for a in range(m):
-            even, odd = direction[a] - w[a] * through, 0.0  # two sums, neither waiting for the other
-            at = start[a]
-            while at + one < start[a + 1]:
-                even += value[at] * total[column[at]]
-                odd += value[at + one] * total[column[at + one]]
-                at += one + one
-            if at < start[a + 1]:
-                even += value[at] * total[column[at]]
-            image[a] = even + odd
-        if 8 * entries > size:
-            fill(total, 0.0)
-        else:
-            for k in range(entries):
-                total[column[k]] = 0.0
-        length = rho / dot(direction, image)
-        last, rho = rho, 0.0
-        for a in range(m):
-            z[a] += length * direction[a]
-            residual[a] -= length * image[a]
-            rho += residual[a] * residual[a] / diagonal[a]
-        gain = hh - uh * uh / uu - dot(right, z)
-        for a in range(m):
-            direction[a] = residual[a] / diagonal[a] + (rho / last) * direction[a]
-
-    for a in range(m):
+    V = _rows_of(rows, weight, curvature, few, entries, root, u, h, uu, uh)
+    z, gain = _solve(V, uu, hh - uh * uh / uu, precision, total)
+    for a in range(few.size):
         pull[a] = np.sqrt(curvature[few[a]]) * z[a]
-        for k in range(start[a], start[a + 1]):
-            h[column[k]] -= value[k] * z[a]
+        for k in range(V.start[a], V.start[a + 1]):
+            h[V.column[k]] -= V.value[k] * z[a]
     _stepped(root, u, h, uu, step)
     return 0.5 * gain
 
@@ -243,7 +278,7 @@ def across_last(gradient, before, newton, last):
 
 
 @part
-def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, work, limit):
+def proof(rows, documents, curvature, theta, l2, few, pull, work, limit):
     """The duality gap with residuals as a Newton step would leave them, if it is within `limit`; else infinity.
 
     The few change by `pull`, cut to where the dual is defined, the others by τ times their curvature: what they would
@@ -256,6 +291,7 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
     tells first whether it is worth a pass, and stands for all but the few. θ is overwritten where the gap is within
     the limit.
     """
+    y, weight, _ = documents
     d = l2.size - 1
     left = work[4]
     for j in range(d + 1):
@@ -266,8 +302,8 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
         inside = min(max(theta[i] + y[i] * pull[a] / weight[i], 0.0), 1.0)
         kept = y[i] * weight[i] * (inside - theta[i])
         if abs(kept - pull[a]) > 1e-9 * abs(pull[a]):
-            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
-                left[np.uint32(indices[k])] += (pull[a] - kept) * data[k]
+            for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+                left[np.uint32(rows.indices[k])] += (pull[a] - kept) * rows.data[k]
             pull[a] = kept
         cost += pull[a] * pull[a] / curvature[i]
         bending -= curvature[i]
@@ -284,8 +320,8 @@ def proof(indptr, indices, data, y, weight, curvature, theta, l2, few, pull, wor
         gap += weight[i] * _divergence(changed[i], theta[i])
     for i in range(theta.size):
         gap += tau * response[i]
-        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
-            left[np.uint32(indices[k])] -= response[i] * data[k]
+        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+            left[np.uint32(rows.indices[k])] -= response[i] * rows.data[k]
     gap += _halved(left, l2)
     if not gap <= limit:
         return np.inf

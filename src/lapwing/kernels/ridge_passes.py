@@ -11,7 +11,7 @@ LINES = 256  # of the cache that are split or joined at a time: half of its firs
 
 
 @part
-def forth(indptr, indices, data, offset, P, Q):
+def forth(rows, offset, P, Q):
     """Q = X P; `offset` is added to every entry of a column."""
     common = np.zeros(LANES)
     for j in range(offset.size):
@@ -21,11 +21,11 @@ def forth(indptr, indices, data, offset, P, Q):
     for i in range(Q.shape[0]):
         for lane in range(LANES):
             Q[i, lane] = common[lane]
-        gather(data, indices, indptr[i], indptr[i + 1], P, Q, i)
+        gather(rows.data, rows.indices, rows.indptr[i], rows.indptr[i + 1], P, Q, i)
 
 
 @part
-def back(indptr, indices, data, offset, A, B, Q, W, out):
+def back(rows, offset, A, B, Q, W, out):
     """out = Xᵀ W, W = A∘Q + B; or without an A, W = B"""
     if A.size > 0:
         for i in range(W.shape[0]):
@@ -37,7 +37,7 @@ def back(indptr, indices, data, offset, A, B, Q, W, out):
         for lane in range(LANES):
             out[j, lane] = 0.0
     for i in range(W.shape[0]):
-        scatter(data, indices, indptr[i], indptr[i + 1], out, W, i)
+        scatter(rows.data, rows.indices, rows.indptr[i], rows.indptr[i + 1], out, W, i)
     for j in range(offset.size - 1):
         if offset[j] != 0.0:
             for lane in range(LANES):

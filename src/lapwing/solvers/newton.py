@@ -92,8 +92,8 @@ def minimise_many(
     # Those that take longest first: at the end lanes would be idle.
     positive = np.count_nonzero(Y > 0.0, axis=1)
     turns = np.argsort(-np.minimum(positive, Y.shape[1] - positive), kind="stable")
-    code = as_link(link).code
-    of_all = ridge.fit(rows, offset, Y, weights, weighs, code, modes, l2s, which, ordered, turns, tol, max_iter)
+    categories = ridge.Categories(Y, weights, weighs, as_link(link).code, modes, l2s, which)
+    of_all = ridge.fit(rows, offset, categories, ordered, turns, tol, max_iter)
     betas[:, order] = ordered
     results = [Result(*one) for one in zip(*(part.tolist() for part in of_all[:-1]), of_all[-1], strict=True)]
     behind = [k for k, result in enumerate(results) if not result.converged]
