@@ -42,12 +42,12 @@ def test_it_is_the_minimum_that_another_program_finds(link: str) -> None:
 
     def value(at: np.ndarray) -> float:
         away = (at - np.array(around)) / np.array(OWN)
-        return float(weight @ LINKS[link].loss(y * (at[0] * scores + at[1])) + 0.5 * away @ away)
+        return float(weight @ LINKS[link].loss(y * (at[0] * scores + at[1]), y) + 0.5 * away @ away)
 
     best = minimize(value, np.array(around), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
     line, loss = fit_line(scores, y, weight, LINKS[link], around, OWN)
     np.testing.assert_allclose(line, best.x, atol=1e-5)
-    assert loss == pytest.approx(float(weight @ LINKS[link].loss(y * (line.slope * scores + line.offset))))
+    assert loss == pytest.approx(float(weight @ LINKS[link].loss(y * (line.slope * scores + line.offset), y)))
 
 
 def test_weights_are_repetitions_and_separable_scores_have_a_finite_line() -> None:

@@ -16,7 +16,7 @@ from lapwing.stats.objective import certify
 from lapwing.stats.priors import Gaussian, Prior
 from lapwing.stats.result import FitResult
 
-both_links = pytest.mark.parametrize("link", LINKS)
+both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
 intercepts = pytest.mark.parametrize("intercept_variance", [None, 100.0, np.inf], ids=str)
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]
 

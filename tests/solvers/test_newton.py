@@ -17,7 +17,7 @@ from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.stats.result import FitResult
 
 pytestmark = pytest.mark.usefixtures("size")
-both_links = pytest.mark.parametrize("link", LINKS)
+both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]
 
 

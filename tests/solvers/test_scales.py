@@ -23,7 +23,7 @@ from lapwing.stats.objective import PriorArrays, certify
 from lapwing.stats.priors import Gaussian, Prior
 from lapwing.stats.result import FitResult
 
-both_links = pytest.mark.parametrize("link", LINKS)
+both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]
 mp = mpmath.mp.clone()
 mp.dps = 40
@@ -216,7 +216,7 @@ def test_breast_cancer_as_it_comes(seed: int, intercept_variance: float | None) 
 
 def test_the_recipe_for_an_unpenalised_intercept() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    for link in LINKS:
+    for link in ("logit", "probit"):
         model = MAPClassifier("gaussian", variance=100.0, intercept_variance=np.inf, link=link).fit(X, y)
         assert model.converged_[0]
         assert np.isfinite(model.coef_.data).all()

@@ -17,7 +17,7 @@ from lapwing.stats.priors import Prior
 def curvature(X: np.ndarray, y: np.ndarray, beta: np.ndarray) -> np.ndarray:
     link = LINKS["logit"]
     margin = y * (X @ beta[:-1] + beta[-1])
-    return link.curvature(margin, link.theta(margin))
+    return link.curvature(margin, link.theta(margin, 1.0), 1.0)
 
 
 @pytest.mark.parametrize("prior", [Laplace(), ElasticNet(0.4)])

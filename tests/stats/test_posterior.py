@@ -20,7 +20,7 @@ def fitted(X: np.ndarray, y: np.ndarray, variance: float, link: str = "logit") -
     ones = np.ones(len(y))
     beta = newton.fit(Problem(matrix), y, ones, prior, variance=variance, tol=1e-9, link=link).weights
     margin = y * (X @ beta[:-1] + beta[-1])
-    return beta, Posterior.at(matrix, margin, ones, prior.l2, link)
+    return beta, Posterior.at(matrix, y, margin, ones, prior.l2, link)
 
 
 def drawn(
@@ -39,7 +39,7 @@ def test_the_variance_is_that_of_the_inverse_hessian(link: str) -> None:
     beta, posterior = fitted(X, y, 2.0, link)
 
     def objective(b: np.ndarray) -> float:
-        return float(as_link(link).loss(y * (X @ b[:-1] + b[-1])).sum() + b @ b / 4.0)
+        return float(as_link(link).loss(y * (X @ b[:-1] + b[-1]), y).sum() + b @ b / 4.0)
 
     step, size = 1e-4, len(beta)
     eye = np.eye(size) * step
@@ -125,7 +125,7 @@ def test_a_mean_probability_is_less_sure() -> None:
 
 def test_what_nothing_tells_of_has_no_interval() -> None:
     X = sp.csr_matrix(np.array([[1.0, 0.0], [2.0, 0.0]]))
-    posterior = Posterior.at(X, np.zeros(2), np.ones(2), np.array([1.0, 0.0, 1.0]), "logit")
+    posterior = Posterior.at(X, np.ones(2), np.zeros(2), np.ones(2), np.array([1.0, 0.0, 1.0]), "logit")
     with pytest.raises(InputError, match="neither a prior nor a document"):
         posterior.coefficient_variance(0)
     with pytest.raises(InputError, match="level must be between 0 and 1"):

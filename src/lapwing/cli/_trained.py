@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapwing.cli._output import echo
+from lapwing.stats.links import as_link
 
 if TYPE_CHECKING:
     from lapwing.corpus import Corpus
@@ -37,6 +38,7 @@ def summary_of(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any
         "held_out": {name: value for name, value in model.held_out.items() if name != "scores"} or None,
         **_squeezed(model),
         "stationary_only": model.provenance["prior"] == "jeffreys",
+        "convex": model.link == "softmax" or as_link(model.link).convex,
     }
 
 
@@ -79,6 +81,8 @@ def print_summary(summary: dict[str, Any]) -> None:
         proof = (
             f"stationary with a positive-definite Hessian on these, largest slope {summary['largest_violation']:.1e}"
         )
+    elif not summary["convex"]:
+        proof = f"stationary points of a loss that is not convex, largest slope {summary['largest_violation']:.1e}"
     if space := summary["ngrams"]:
         of = f"n-grams kept, of {space['ngrams']:,} in {space['columns']:,} different sets of documents"
     else:

@@ -21,6 +21,7 @@ from lapwing.cli._common import (
 from lapwing.cli._output import echo, json_option, print_json, show, table, width
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
+from lapwing.stats.links import as_link
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -184,7 +185,7 @@ def _about(model: LinearModel) -> list[RenderableType]:
     if space and provenance.get("prior") == "none":
         prior = "no prior: n-grams one by one, the steepest first, ended early"
     return [
-        f"{kind}; {len(model.feature_names)} features; link {model.link}",
+        f"{kind}; {len(model.feature_names)} features; link {model.link}{_convexity(model)}",
         f"trained on {provenance.get('documents', '?')} documents of {provenance.get('corpus', '?')}, "
         f"{provenance.get('date', '?')}, by lapwing {provenance.get('lapwing', '?')}",
         prior
@@ -192,6 +193,11 @@ def _about(model: LinearModel) -> list[RenderableType]:
         *_history(model),
         *([f"of {space['ngrams']:,} n-grams in {space['columns']:,} different sets of documents"] if space else []),
     ]
+
+
+def _convexity(model: LinearModel) -> str:
+    convex = model.link == "softmax" or as_link(model.link).convex
+    return "" if convex else ", which is not convex: each fit is a stationary point, and nothing proves more"
 
 
 def _history(model: LinearModel) -> list[str]:

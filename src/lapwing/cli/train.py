@@ -82,8 +82,9 @@ GROUPS = {
 @click.option("--multi-class", type=click.Choice(["ovr", "multinomial"]), default="ovr", show_default=True,
               help="ovr: a model for each category; multinomial: one over all exclusive classes.")  # fmt: skip
 @click.option("--reference-class", help="multinomial: the class whose coefficients are all 0.")
-@click.option("--link", type=click.Choice(["logit", "probit"]), default="logit", show_default=True,
-              help="Logistic or probit regression.")  # fmt: skip
+@click.option("--link", default="logit", show_default=True, metavar="NAME",
+              help="logit (logistic regression), probit, cloglog (complementary log-log), or robit:4 (Student's "
+              "distribution of 4 degrees of freedom, 1 to 30: wrong labels pull less; not convex).")  # fmt: skip
 @click.option("--alpha", help="selected-ridge: its penalty, a number or cv  [default: the universal penalty]")
 @click.option(
     "--hessian",

@@ -29,7 +29,9 @@ class MAPClassifier(LinearModelClassifier):
         "jeffreys" (sparse, no variance to choose, no claim of optimality: see `lapwing.priors.Jeffreys`), or an object
         of `lapwing.priors`; with `lapwing.priors.PriorTable` features, by name or number of column, have modes,
         variances and signs of their own
-    link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score)
+    link : "logit" (logistic regression) or "probit"; probabilities are 1/(1+e^-score) or Φ(score). "cloglog":
+        1-e^(-e^score). "robit:4": Student's distribution of 4 (1 to 30) degrees of freedom, under which wrong labels
+        pull less; its loss is not convex, so that a fit is a stationary point and `dual_gap_` NaN
     multi_class : "ovr", a model for each category, or "multinomial", one over all of them with a softmax, for exclusive
         classes: objective_, dual_gap_, kkt_ and converged_ are then those of the whole, the same for every row
     reference_class : multinomial: the class whose coefficients are all 0

@@ -93,6 +93,8 @@ def _check(model: LinearModel) -> None:
         raise InputError(f"ONNX has no sparse matrices, and {width:,} weights, zeros included, do not fit into a graph")
     if model.link == "probit" and model.exclusive and len(model.intercepts) > 1:
         raise InputError("ONNX has no tail of the normal distribution, by which these classes share their probability")
+    if model.link.startswith("robit:"):
+        raise InputError("ONNX has no Student's distribution, which the link robit is; export to python or js")
     if model.decision != "threshold":
         raise InputError("this model decides on all documents of a batch together, which a graph cannot")
 
@@ -141,18 +143,32 @@ def _probabilities(model: LinearModel, graph: Graph, scores: str) -> str:
         scaled = graph("Cast", graph("Mul", scores, graph.constant(np.sqrt(0.5))), to=TensorProto.FLOAT)
         erf = graph("Cast", graph("Erf", scaled), to=TensorProto.DOUBLE)  # which runtimes have in single precision only
         own = graph("Mul", graph("Add", erf, graph.constant(1.0)), graph.constant(0.5))
+    elif model.link == "cloglog":
+        own = graph("Sub", graph.constant(1.0), graph("Exp", graph("Neg", graph("Exp", scores))))
     else:
         own = graph("Sigmoid", scores, **({} if model.exclusive else {"output": "probabilities"}))
     if not model.exclusive:
         return own if model.link == "logit" else graph("Identity", own, output="probabilities")
     if several:
         u, v = model.coupling
-        # ln F(s) = min(s, 0) - ln(1 + e^-|s|)
-        tail = graph("Log", graph("Add", graph("Exp", graph("Neg", graph("Abs", scores))), graph.constant(1.0)))
-        log_f = graph("Sub", graph("Min", scores, graph.constant(0.0)), tail)
+        log_f = _log_extreme(graph, scores) if model.link == "cloglog" else _log_sigmoid(graph, scores)
         parts = graph("Mul", scores, graph.constant(u)), graph("Mul", log_f, graph.constant(v))
         return graph("Softmax", graph("Add", *parts), axis=1, output="probabilities")
     return graph("Concat", graph("Sub", graph.constant(1.0), own), own, axis=1, output="probabilities")
+
+
+def _log_sigmoid(graph: Graph, scores: str) -> str:
+    """ln F(s) = min(s, 0) - ln(1 + e^-|s|)"""
+    tail = graph("Log", graph("Add", graph("Exp", graph("Neg", graph("Abs", scores))), graph.constant(1.0)))
+    return graph("Sub", graph("Min", scores, graph.constant(0.0)), tail)
+
+
+def _log_extreme(graph: Graph, scores: str) -> str:
+    """ln(1 - e^-u), u = e^s; where u is small s - u/2."""
+    u, small = graph("Exp", scores), graph.constant(1e-6)
+    powers = graph("Exp", graph("Neg", graph("Max", u, small)))
+    large = graph("Log", graph("Sub", graph.constant(1.0), powers))
+    return graph("Where", graph("Less", u, small), graph("Sub", scores, graph("Mul", u, graph.constant(0.5))), large)
 
 
 def _decide(model: LinearModel, graph: Graph, scores: str, own: str) -> None:

@@ -218,6 +218,10 @@ class Model:
 def probability(score: float, link: str) -> float:
     if link == "probit":
         return 0.5 * math.erfc(-score / math.sqrt(2.0))
+    if link == "cloglog":
+        return -math.expm1(-math.exp(min(score, 700.0)))
+    if link.startswith("robit:"):
+        return student(score, float(link.partition(":")[2]))
     decay = math.exp(-abs(score))
     return (1.0 if score >= 0.0 else decay) / (1.0 + decay)
 
@@ -228,7 +232,37 @@ def log_probability(score: float, link: str) -> float:
         if p > 1e-300:
             return math.log(p)
         return -0.5 * score * score - math.log(-score * math.sqrt(2.0 * math.pi)) + math.log1p(-1.0 / (score * score))
+    if link == "cloglog":
+        return score if score < -18.0 else math.log(probability(score, link))
+    if link.startswith("robit:"):
+        return math.log(probability(score, link))
     return min(score, 0.0) - math.log1p(math.exp(-abs(score)))
+
+
+def student(score: float, degrees: float) -> float:
+    """Student's distribution function: its tail is I_x(ν/2, ½)/2 at x = ν/(ν + s²), by the continued fraction."""
+    a, square = 0.5 * degrees, score * score
+    x, rest = degrees / (degrees + square), square / (degrees + square)
+    front = math.exp(math.lgamma(a + 0.5) - math.lgamma(a)) / math.sqrt(math.pi) * x**a * math.sqrt(rest)
+    below = x < (a + 1.0) / (a + 2.5)
+    tail = front * fraction(a, 0.5, x) / a if below else 1.0 - 2.0 * front * fraction(0.5, a, rest)
+    return 0.5 * tail if score < 0.0 else 1.0 - 0.5 * tail
+
+
+def fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    value = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0))
+        for term in (even, odd):
+            d = 1.0 / (1.0 + term * d)
+            c = 1.0 + term / c
+            value *= c * d
+        if abs(c * d - 1.0) < 1e-16:
+            break
+    return value
 
 
 def softmax(scores: list[float]) -> list[float]:

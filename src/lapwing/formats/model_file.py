@@ -36,7 +36,7 @@ from lapwing.model.linear import FitSummary, LinearModel, row_count
 from lapwing.model.memory import TYPES as MEMORY_TYPES
 from lapwing.model.memory import Memory
 from lapwing.model.trained_on import KEPT
-from lapwing.stats.links import MODEL_LINKS
+from lapwing.stats.links import is_model_link
 from lapwing.text import TextSettings, Weighting
 from lapwing.text.beside import WithColumns
 from lapwing.text.cutting import Cutter
@@ -185,6 +185,7 @@ def _schema(model: LinearModel) -> int:
     text = None if model.weighting is None else model.weighting.settings
     new = text is not None and (text.is_bag or text.cut is not None or isinstance(model.weighting, WithColumns))
     unseen = model.conformal or model.calibration or model.held_out or model.memory
+    new = new or model.link not in ("logit", "probit", "softmax")
     return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
 
 
@@ -284,7 +285,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         _need(tensors[name].dtype == dtype and tensors[name].ndim == 1, f"{name} has the wrong type or shape")
     classes = _labels(header["classes"])
     _need(isinstance(header["exclusive"], bool), "exclusive is not true or false")
-    _need(header["link"] in MODEL_LINKS, f"unknown link {header['link']!r}")
+    _need(is_model_link(header["link"]), f"unknown link {header['link']!r}")
     check_provenance(header["provenance"])
     rows = row_count(header["link"], len(classes), header["exclusive"])
     names = _names(tensors["terms"], tensors["terms_ptr"])

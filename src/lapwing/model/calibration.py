@@ -19,7 +19,7 @@ class Coupling(NamedTuple):
 
     def logits(self, scores: np.ndarray, link: Link) -> np.ndarray:
         """ln p_k but for a term common to all k: rises with s_k, so the largest score wins."""
-        return self.u * scores - self.v * link.loss(scores)
+        return self.u * scores - self.v * link.loss(scores, 1.0)
 
 
 NORMALISED = Coupling()

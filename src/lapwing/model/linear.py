@@ -21,7 +21,7 @@ from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
 from lapwing.model.memory import Memory
 from lapwing.model.scoring import Scorer, best
-from lapwing.stats.links import LINKS, MODEL_LINKS, softmax
+from lapwing.stats.links import NAMES, as_link, is_model_link, softmax
 from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
@@ -50,7 +50,8 @@ def row_count(link: str, n_classes: int, exclusive: bool) -> int:
 class LinearModel:
     """Sparse linear scores with a link, for one or many categories.
 
-    link        "logit" or "probit": a probability for every score by itself; "softmax": one over all of them
+    link        "logit", "probit", "cloglog" or "robit:ν": a probability for every score by itself;
+                "softmax": one over all of them
     classes     every label; where two exclusive classes share one row it is that of classes[1]
     exclusive   a document is in exactly one class
     weights     (rows, d) CSR
@@ -93,9 +94,9 @@ class LinearModel:
             raise InputError(f"decision must be one of {', '.join(DECISIONS)}, got {self.decision!r}")
         if self.link == "softmax" and not self.exclusive:
             raise InputError("a softmax is over classes of which a document has one; got label sets")
-        if self.link not in MODEL_LINKS or self.weights.shape != (rows, len(self.feature_names)):
+        if not is_model_link(self.link) or self.weights.shape != (rows, len(self.feature_names)):
             raise InputError(
-                f"expected a link of {sorted(MODEL_LINKS)} and weights of {(rows, len(self.feature_names))}, "
+                f"expected a link of {', '.join(NAMES)}, softmax and weights of {(rows, len(self.feature_names))}, "
                 f"got {self.link!r} and {self.weights.shape}"
             )
         if self.intercepts.shape != (rows,) or self.thresholds.shape != (rows,):
@@ -184,7 +185,7 @@ class LinearModel:
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
         """The link: (n, rows) scores to probabilities, each on its own or all together."""
-        return softmax(scores) if self.link == "softmax" else LINKS[self.link].probability(scores)
+        return softmax(scores) if self.link == "softmax" else as_link(self.link).probability(scores)
 
     @property
     def has_thresholds(self) -> bool:
@@ -194,7 +195,7 @@ class LinearModel:
     @property
     def threshold_probabilities(self) -> np.ndarray:
         """Thresholds as probabilities; under a softmax, where the largest score decides, ½, or 1 for never."""
-        return LINKS["logit" if self.link == "softmax" else self.link].probability(self.thresholds)
+        return as_link("logit" if self.link == "softmax" else self.link).probability(self.thresholds)
 
     def category_proba(self, documents: Any, *, method: str = "auto") -> np.ndarray:
         """(n, rows) probability of each category on its own; under a softmax rows add up to 1."""
@@ -211,7 +212,7 @@ class LinearModel:
         if scores.shape[1] == 1:
             proba = self.probability(scores)
             return np.hstack([1.0 - proba, proba])
-        return softmax(self.coupling.logits(scores, LINKS[self.link]))
+        return softmax(self.coupling.logits(scores, as_link(self.link)))
 
     def most_probable(self, documents: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         """(n, count) numbers of the classes most probable for every document, most probable first, and how much.

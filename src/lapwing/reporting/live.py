@@ -15,7 +15,7 @@ from lapwing.text.beside import WithColumns
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.table import token_table
 
-PAGE_LINKS = ("logit", "probit", "softmax")  # LINKS of static/model.js
+PAGE_LINKS = ("logit", "probit", "cloglog", "robit", "softmax")  # LINKS of static/model.js
 KINDS: dict[type, str] = {Weighting: "terms", NgramWeighting: "ngrams"}  # KINDS there
 
 
@@ -30,7 +30,7 @@ def refusal(model: LinearModel) -> str | None:
         return f"the page cannot make features of kind {type(weighting).__name__!r}"
     if weighting.settings.cut is not None:
         return f"the page cannot cut texts as {weighting.settings.cut.name} does"
-    if model.link not in PAGE_LINKS:
+    if model.link.partition(":")[0] not in PAGE_LINKS:
         return f"the page has no link {model.link!r}"
     return snowball.missing(weighting.settings.stemmer) if weighting.settings.stems else None
 

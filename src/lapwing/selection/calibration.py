@@ -60,17 +60,17 @@ def fit_line(
 
     def value(line: np.ndarray) -> float:
         margin = y * (line[0] * scores + line[1])
-        loss = float(sure @ link.loss(margin)) + (float(unsure @ link.loss(-margin)) if doubted else 0.0)
+        loss = float(sure @ link.loss(margin, y)) + (float(unsure @ link.loss(-margin, -y)) if doubted else 0.0)
         return loss + float(0.5 * precision @ (line - centre) ** 2)
 
     here = value(line)
     for _ in range(ROUNDS):
         margin = y * (line[0] * scores + line[1])
-        theta = link.theta(margin)
-        pull, bend = sure * theta, sure * link.curvature(margin, theta)
+        theta = link.theta(margin, y)
+        pull, bend = sure * theta, sure * link.curvature(margin, theta, y)
         if doubted:
-            other = link.theta(-margin)
-            pull, bend = pull - unsure * other, bend + unsure * link.curvature(-margin, other)
+            other = link.theta(-margin, -y)
+            pull, bend = pull - unsure * other, bend + unsure * link.curvature(-margin, other, -y)
         pull = pull * y
         slope = precision * (line - centre) - np.array([pull @ scores, pull.sum()])
         cross = bend @ scores
@@ -85,7 +85,7 @@ def fit_line(
         if fell <= CLOSE * abs(here):
             break
     best = Line(max(float(line[0]), FLATTEST), float(line[1]))
-    return best, float(weight @ link.loss(y * (best.slope * scores + best.offset)))
+    return best, float(weight @ link.loss(y * (best.slope * scores + best.offset), y))
 
 
 def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link) -> tuple[Line, float]:
@@ -98,7 +98,7 @@ def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Lin
     doubt = np.where(signs > 0.0, 1.0 / (inside + 2.0), 1.0 / (outside + 2.0))
     thin = -(-s.size // MOST)
     line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON, doubt[::thin])
-    return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset)))
+    return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset), signs))
 
 
 def own_lines(
@@ -141,7 +141,7 @@ def fit_coupling(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray, li
 
     scores (n, K), classes (n,) numbers
     """
-    parts = np.stack([scores, -link.loss(scores)])  # (2, n, K)
+    parts = np.stack([scores, -link.loss(scores, 1.0)])  # (2, n, K)
     rows = np.arange(len(classes))
 
     centre = at = np.array([0.0, 1.0])

@@ -102,7 +102,7 @@ class Validation(NamedTuple):
 
     def log_likelihood(self, weights: np.ndarray, link: str) -> float:
         margin = self.y * (self.X @ weights[:-1] + weights[-1])
-        return -float(np.sum(self.weight * as_link(link).loss(margin)))
+        return -float(np.sum(self.weight * as_link(link).loss(margin, self.y)))
 
     def joint_log_likelihood(self, weights: np.ndarray) -> float:
         """Of a polytomous model, weights (K, d+1); y then holds class numbers."""
@@ -260,8 +260,11 @@ class _OverMatrix(HeldOut):
 
         if self.apart is not None:
             return self.apart.log_likelihood(self.problem.spread(beta), self.link)
-        documents = Documents(self.y, self.validation[run], as_link(self.link).code)
-        return float(log_likelihood(self.problem.matrix, documents, beta))
+        link = as_link(self.link)
+        if link.code is None:
+            loss = link.loss(self.y * self.problem.column_scores(beta), self.y)
+            return -float(np.sum(self.validation[run] * loss))
+        return float(log_likelihood(self.problem.matrix, Documents(self.y, self.validation[run], link.code), beta))
 
 
 def _without_gradient(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

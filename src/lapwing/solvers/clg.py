@@ -41,7 +41,7 @@ def fit(
         raise SettingsError("solver='clg' goes by stored entries and cannot standardize; use solver='auto'")
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
-    documents = Documents(y, sample_weight, as_link(link).code)
+    documents = Documents(y, sample_weight, as_link(link).kernel_code)
     _, cycles, converged, _ = clg.fit(problem.columns_with_constant, documents, arrays, beta, tol, max_iter)
     objective, gap, theta = _certified(problem, y, sample_weight, arrays, beta, link)
     kkt, kkt_bound = optimality(problem.matrix, documents, arrays, beta)
@@ -57,12 +57,12 @@ def _certified(
 
     form = as_link(link)
     margin = y * scores(problem.matrix, beta)
-    objective = float(np.sum(sample_weight * form.loss(margin))) + penalty(arrays, beta)
-    theta = form.theta(margin)
+    objective = float(np.sum(sample_weight * form.loss(margin, y))) + penalty(arrays, beta)
+    theta = form.theta(margin, y)
     if np.any(arrays.flat):
         return objective, float("nan"), theta
     gradient = np.empty(len(beta))
     loss_gradient(problem.matrix, sample_weight * y * theta, gradient)
     scale = feasible_scale(-gradient, arrays)
-    dual = dual_objective(theta, sample_weight, form.code, -gradient, scale, arrays)
+    dual = dual_objective(theta, sample_weight, form.kernel_code, -gradient, scale, arrays)
     return objective, max(objective - dual, 0.0), theta

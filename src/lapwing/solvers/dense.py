@@ -71,7 +71,7 @@ def _minimise(
 ) -> Result:  # fmt: skip
     from lapwing.kernels import few_rows, gram
 
-    documents = Documents(y, sample_weight, as_link(link).code)
+    documents = Documents(y, sample_weight, as_link(link).kernel_code)
     if among_documents(problem, arrays):
         result = Result(*few_rows.fit(problem.documents, documents, arrays, beta, tol, max_iter))
         if result.converged or len(problem.offset) > WIDEST:
@@ -95,6 +95,6 @@ def minimise_many(
     results = []
     for y, weight, prior, beta in zip(Y, weights, arrays, betas, strict=True):
         result = minimise(problem, y, weight, prior, beta, tol, max_iter, link)
-        kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, as_link(link).code), prior, beta)
+        kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, as_link(link).kernel_code), prior, beta)
         results.append(result._replace(kkt=kkt, kkt_bound=kkt_bound))
     return results

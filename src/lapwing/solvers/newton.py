@@ -4,7 +4,8 @@ Sparse priors: Newton on a working set (kernels/newton.py). Gaussian ones: Newto
 several categories together (kernels/ridge.py). Small matrices begin with coordinate descent on the columns
 (kernels/descent.py): it takes a few milliseconds more, but a third of the time to compile. It also has the last word
 where Newton's method stalls. Matrices without many zeros have a kernel of their own (solvers/dense.py), which the
-others leave what is too badly conditioned for them to, if it is small enough.
+others leave what is too badly conditioned for them to, if it is small enough. A link that kernels do not know is
+fitted by NumPy (solvers/any_link.py).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.kernels.nouns import Documents, Result
-from lapwing.solvers import dense
+from lapwing.solvers import any_link, dense
 from lapwing.solvers.dense import is_smooth
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
@@ -44,9 +45,11 @@ def fit(
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
     result = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
-    kkt, kkt_bound = optimality(problem.matrix, Documents(y, sample_weight, as_link(link).code), arrays, beta)
-    proof = result._replace(kkt=kkt, kkt_bound=kkt_bound)._asdict()
-    return FitResult(problem.spread(beta, prior, arrays), variance=variance, **proof)
+    code = as_link(link).code
+    if code is not None:
+        kkt, kkt_bound = optimality(problem.matrix, Documents(y, sample_weight, code), arrays, beta)
+        result = result._replace(kkt=kkt, kkt_bound=kkt_bound)
+    return FitResult(problem.spread(beta, prior, arrays), variance=variance, **result._asdict())
 
 
 def fit_many(
@@ -79,6 +82,8 @@ def minimise_many(
     max_iter: int, link: str = "logit",
 ) -> list[Result]:  # fmt: skip
     """`minimise` for several problems with Gaussian priors, rows of `Y`, `weights` and `betas`."""
+    if as_link(link).code is None:
+        return any_link.minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
     from lapwing.kernels import ridge
 
     if dense.is_better(problem, smooth=True):
@@ -92,7 +97,7 @@ def minimise_many(
     # Those that take longest first: at the end lanes would be idle.
     positive = np.count_nonzero(Y > 0.0, axis=1)
     turns = np.argsort(-np.minimum(positive, Y.shape[1] - positive), kind="stable")
-    categories = ridge.Categories(Y, weights, weighs, as_link(link).code, modes, l2s, which)
+    categories = ridge.Categories(Y, weights, weighs, as_link(link).kernel_code, modes, l2s, which)
     of_all = ridge.fit(rows, offset, categories, ordered, turns, tol, max_iter)
     betas[:, order] = ordered
     results = [Result(*one) for one in zip(*(part.tolist() for part in of_all[:-1]), of_all[-1], strict=True)]
@@ -131,6 +136,8 @@ def minimise(
     known   what a fit with the same documents left: rows (gradient of the loss near `beta`, sums of all columns), NaN
             where not known; overwritten, but for Gaussian priors. It saves passes over X.
     """
+    if as_link(link).code is None:
+        return any_link.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     from lapwing.kernels import descent, newton
 
     if dense.is_better(problem, smooth=is_smooth(arrays)):
@@ -141,7 +148,7 @@ def minimise(
         beta[:] = betas[0]
         return result
     known = np.full((2, len(beta)), np.nan) if known is None else known
-    documents = Documents(y, sample_weight, as_link(link).code)
+    documents = Documents(y, sample_weight, as_link(link).kernel_code)
 
     def descend(rounds: int) -> Result:
         known[0] = np.nan

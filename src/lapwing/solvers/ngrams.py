@@ -76,7 +76,7 @@ def exact(
 
     classes = np.empty(0, np.int64) if start is None else start.classes
     beta = np.zeros(1) if start is None else start.result.weights.copy()
-    slope, none, code = float(np.sqrt(2.0 / variance)), np.empty(0), as_link(link).code
+    slope, none, code = float(np.sqrt(2.0 / variance)), np.empty(0), as_link(link).kernel_code
     rounds, inner, best_dual, best_theta = 0, 0.1, -np.inf, np.zeros(len(y))
     while True:
         problem = Problem(space.columns(classes).tocsr(), merge=False)
@@ -112,7 +112,7 @@ def exact(
             steep = np.sort(steep[np.argpartition(-np.abs(slopes), most)[:most]])
         classes, beta = np.append(classes, steep), np.concatenate((beta[:-1], np.zeros(len(steep)), beta[-1:]))
     kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, code), prior, beta)
-    pull = weight * y * as_link(link).theta(y * problem.scores(beta))
+    pull = weight * y * as_link(link).theta(y * problem.scores(beta), y)
     steepest = float(np.abs(search(space, pull, slope, rising=True)[1]).max(initial=slope))
     kkt, kkt_bound = max(kkt, steepest - slope), kkt_bound + _outside(space, pull, slope, classes)
     kept = np.append(beta[:-1] != 0.0, True)

@@ -185,7 +185,7 @@ class _EM:
         self.offset, self.y, self.weight = problem.offset, y, weight
         self.prior, self.jeffreys, self.block = arrays, jeffreys, block
         self.form = as_link(link)
-        self.fixed = self.form.code == 1  # the latent scores of probit all have variance 1
+        self.fixed = self.form.kernel_code == 1  # the latent scores of probit all have variance 1
         squares = self.X.multiply(self.X).T @ weight
         squares += self.offset * (2 * (self.X.T @ weight) + self.offset * weight.sum())
         self.norm = np.sqrt(np.maximum(squares, 0.0))
@@ -229,7 +229,7 @@ class _EM:
         """Σ c loss; fills in `pull`, `latent` and `observed`: the E-step of the latent scores."""
         from lapwing.kernels.em import e_step
 
-        return float(e_step(score, self.y, self.weight, self.form.code, self.pull, self.latent, self.observed))
+        return float(e_step(score, self.y, self.weight, self.form.kernel_code, self.pull, self.latent, self.observed))
 
     def _penalty(self, beta: np.ndarray) -> float:
         away = np.abs(beta - self.prior.mode)
@@ -436,7 +436,7 @@ class _EM:
         from lapwing.kernels.loss import dual_objective, feasible_scale
 
         gradient = self.gradient()
-        theta = self.form.theta(self.y * self.score)
+        theta = self.form.theta(self.y * self.score, self.y)
         b = self.beta - self.prior.mode
         violation = kkt_violation(self.prior, self.beta, gradient)
         if self.jeffreys.any():  # checked on the coefficients alive, the only ones it is differentiable in
@@ -445,6 +445,6 @@ class _EM:
         gap = float("nan")
         if not np.any(self.prior.flat):
             scale = feasible_scale(-gradient, self.prior)
-            dual = dual_objective(theta, self.weight, self.form.code, -gradient, scale, self.prior)
+            dual = dual_objective(theta, self.weight, self.form.kernel_code, -gradient, scale, self.prior)
             gap = max(self.objective - dual, 0.0)
         return gap, kkt, kkt_bound, theta

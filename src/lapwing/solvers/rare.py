@@ -150,7 +150,7 @@ class RareSolver:
 
         named, own = modes or (np.empty(0, np.int32), np.empty(0))
         category = rare_prices.Category(
-            np.asarray(positives, np.int32), own, factors[0], factors[1], as_link(link).code
+            np.asarray(positives, np.int32), own, factors[0], factors[1], as_link(link).kernel_code
         )
         words, values = named.astype(np.int32), np.append(np.nan, own)
         if start is not None:

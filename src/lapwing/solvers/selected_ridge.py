@@ -57,7 +57,7 @@ def select(
 
     beta, kkt = prune(problem, y, sample_weight, arrays, problem.gather(weights), alpha, hessian, link)
     margin = y * scores(problem.matrix, beta)
-    objective = primal_objective(margin, sample_weight, as_link(link).code, beta, arrays)
+    objective = primal_objective(margin, sample_weight, as_link(link).kernel_code, beta, arrays)
     return Selected(weights if alpha == 0.0 else problem.spread(beta), alpha, float(objective), kkt)
 
 
@@ -81,7 +81,7 @@ def prune(
     if alpha == 0.0:
         return star.copy(), 0.0
     margin = y * scores(problem.matrix, star)
-    curvature = kernel.curvature(margin, sample_weight, as_link(link).code)
+    curvature = kernel.curvature(margin, sample_weight, as_link(link).kernel_code)
     information = kernel.sums(problem.matrix, curvature)[1]
     if hessian == "full":
         # From the closed form: most of what it drops stays dropped.

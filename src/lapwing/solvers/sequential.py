@@ -78,13 +78,13 @@ class _State:
         self.prior, self.past, self.link, self.form = prior, past, link, as_link(link)
 
     def theta(self, beta: np.ndarray) -> np.ndarray:
-        return self.form.theta(self.y * (self.X @ beta[:-1] + beta[-1]))
+        return self.form.theta(self.y * (self.X @ beta[:-1] + beta[-1]), self.y)
 
     def certify(self, beta: np.ndarray) -> Certificate:
         return certify(self.X, self.y, self.prior, beta, None, self.weight, self.link, self.past)
 
     def objective(self, beta: np.ndarray, scores: np.ndarray) -> float:
-        loss = float(np.sum(self.weight * self.form.loss(self.y * scores)))
+        loss = float(np.sum(self.weight * self.form.loss(self.y * scores, self.y)))
         return loss + penalty(self.prior, beta) + self.past.value(beta)
 
     def step(self, beta: np.ndarray, inner: float) -> np.ndarray | None:
@@ -93,12 +93,12 @@ class _State:
 
         scores = self.X @ beta[:-1] + beta[-1]
         margin = self.y * scores
-        theta = self.form.theta(margin)
+        theta = self.form.theta(margin, self.y)
         pull = self.weight * self.y * theta
         gradient = self.past.gradient(beta) - np.append(self.X.T @ pull, pull.sum())
         working = self.working_set(beta, gradient)
         part = sp.hstack([self.columns[:, working[:-1]], np.ones((len(self.y), 1))], format="csr")
-        bend = self.weight * self.form.curvature(margin, theta)
+        bend = self.weight * self.form.curvature(margin, theta, self.y)
         H = (part.T @ part.multiply(bend[:, None])).toarray() + self.past.curvature(working)
         b, local = beta[working].copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
         subproblem.solve(np.ascontiguousarray(H), gradient[working].copy(), b, local, inner)

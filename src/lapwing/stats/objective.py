@@ -65,7 +65,7 @@ class Certificate(Proven):
     """How good a point is, as recomputed from nothing but the problem and the point.
 
     gap   objective - dual_objective: the optimum is no further below. NaN where a coefficient of infinite
-          variance leaves no feasible dual point; then `kkt_bound` stands in its place
+          variance leaves no feasible dual point, or the link is not convex; then `kkt_bound` stands in its place
     kkt   the largest violation of the optimality conditions over all coordinates
     kkt_bound   Σ_j |violation_j| max(|β_j - m_j|, 1): to first order, what moving every coefficient by its
           own size (or by 1) could gain
@@ -147,15 +147,15 @@ def certify(
     n, size = X.shape[0], X.shape[1] + 1
     y, weights = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     c = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    theta = None if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, form.most)
+    theta = None if dual is None else np.clip(np.asarray(dual, dtype=np.float64), 0.0, form.most(y))
     if any(of_documents.shape != (n,) for of_documents in (y, c) + (() if theta is None else (theta,))):
         raise InputError(f"expected labels, weights and dual of {n} documents, got {y.shape}, {c.shape}, ...")
     if any(of_features.shape != (size,) for of_features in (weights, *prior)):
         raise InputError(f"expected weights and a prior of {size} coordinates, got {weights.shape}, ...")
     margin = y * (X @ weights[:-1] + weights[-1])
-    objective = float(np.sum(c * form.loss(margin))) + penalty(prior, weights)
+    objective = float(np.sum(c * form.loss(margin, y))) + penalty(prior, weights)
 
-    residual = form.theta(margin)
+    residual = form.theta(margin, y)
     pull = c * y * residual
     gradient = -np.append(X.T @ pull, pull.sum())
     towards: np.ndarray | float = 0.0
@@ -170,7 +170,7 @@ def certify(
 
     theta = residual if theta is None else theta
     dual_objective = gap = float("nan")
-    if not np.any(prior.flat):
+    if form.convex and not np.any(prior.flat):
         pull = c * y * theta
         z = np.append(X.T @ pull, pull.sum())
         scale = dual_scale(prior, z, towards)
@@ -178,7 +178,7 @@ def certify(
         shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
         if scale >= 0.0:
             conjugates = np.sum(_conjugate(prior, shrunk * z + towards))
-            dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta)) - conjugates) + height
+            dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta, y)) - conjugates) + height
             gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
 

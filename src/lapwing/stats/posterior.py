@@ -38,10 +38,11 @@ class Posterior:
     link: str
 
     @classmethod
-    def at(cls, X: sp.csr_matrix, margin: np.ndarray, weight: np.ndarray, l2: np.ndarray, link: str) -> Posterior:
-        theta = as_link(link).theta(margin)
-        bend = theta * (1.0 - theta) if link == "logit" else theta * (theta + margin)
-        return cls(X, weight * np.maximum(bend, 0.0), l2, link)
+    def at(
+        cls, X: sp.csr_matrix, y: np.ndarray, margin: np.ndarray, weight: np.ndarray, l2: np.ndarray, link: str
+    ) -> Posterior:
+        form = as_link(link)
+        return cls(X, weight * form.curvature(margin, form.theta(margin, y), y), l2, link)
 
     @cached_property
     def _diagonal(self) -> np.ndarray:

@@ -54,15 +54,15 @@ def certify_stationary(
     design = sp.csc_matrix(sp.hstack([sp.csc_matrix(X), np.ones((n, 1))]))[:, alive]
     beta = weights[alive]
     margin = y * (design @ beta)
-    theta = form.theta(margin)
+    theta = form.theta(margin, y)
     slope = -(design.T @ (c * y * theta)) + 1.0 / beta
-    bend = theta * (1.0 - theta) if link == "logit" else np.where(margin > -100.0, theta * (theta + margin), 1.0)
+    bend = form.curvature(margin, theta, y)
     scaled = design @ sp.diags_array(np.abs(beta))
     H = (scaled.T @ scaled.multiply((c * bend)[:, None])).toarray() - np.eye(len(alive))
     lowest = scipy.linalg.eigvalsh(H, subset_by_index=[0, 0])[0] if len(alive) else np.inf
     return Stationarity(
         alive=len(alive),
-        objective=float(np.sum(c * form.loss(margin)) + np.sum(np.log(np.abs(beta)))),
+        objective=float(np.sum(c * form.loss(margin, y)) + np.sum(np.log(np.abs(beta)))),
         slope=float(np.abs(slope).max(initial=0.0)),
         relative_slope=float(np.abs(slope * beta).max(initial=0.0)),
         curvature=float(lowest),

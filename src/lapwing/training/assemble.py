@@ -36,7 +36,9 @@ def assemble(
     weights, intercepts = sp.csr_matrix(entries, shape=(len(fits), design.matrix.shape[1])), of["intercept"]
     calibration, coupling, thresholds = None, Coupling(), of["threshold"]
     if decisions is None:
-        thresholds = np.where(np.isnan(thresholds), 0.0, thresholds)  # no unseen documents to tune on: probability ½
+        thresholds = np.where(
+            np.isnan(thresholds), settings.half, thresholds
+        )  # no unseen documents to tune on: probability ½
     else:
         coupling = decisions.coupling
         if decisions.slope is not None and decisions.offset is not None:
@@ -75,8 +77,9 @@ def _thresholds(
         if decisions.slope is None or decisions.offset is None:
             return thresholds
         return np.where(np.isinf(thresholds), thresholds, decisions.slope * thresholds + decisions.offset)
-    tuned = np.where(np.isnan(decisions.thresholds), 0.0, decisions.thresholds)
-    tuned = np.maximum(tuned, np.minimum(intercepts, 0.0))
+    half = task.settings.half
+    tuned = np.where(np.isnan(decisions.thresholds), half, decisions.thresholds)
+    tuned = np.maximum(tuned, np.minimum(intercepts, half))
     return np.where(np.isinf(thresholds), thresholds, tuned)
 
 

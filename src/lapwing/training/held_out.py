@@ -26,7 +26,7 @@ from lapwing.model.conformal import Conformal
 from lapwing.selection import tune
 from lapwing.selection.calibration import Line, common_line, fit_coupling, fit_temperature, lines_around, own_lines
 from lapwing.selection.folds import Folds
-from lapwing.stats.links import LINKS, Link, softmax
+from lapwing.stats.links import Link, as_link, softmax
 from lapwing.training.task import Path, Strategy, Task
 
 SAMPLE = 64  # categories that are judged for all, where there are more than twice as many
@@ -135,7 +135,7 @@ class Judge:
 
     def __init__(self, task: Task, rows: Sequence[int], folds: Folds) -> None:
         self.task, self.rows, self.folds = task, list(rows), folds
-        self.link: Link = LINKS[task.settings.link]
+        self.link: Link = as_link(task.settings.link)
         self.joint = task.settings.joint
         self.y = np.column_stack([task.signs(row) for row in rows])
         columns = [task.joint_weights if self.joint else task.document_weights(row) for row in rows]
@@ -159,7 +159,7 @@ class Judge:
         y, weight = self.y[self.seen], self.weight[self.seen]
         if calibrate:
             return common_line(scores[self.seen], y, weight, self.link)[1]
-        return float(np.sum(weight * self.link.loss(y * scores[self.seen])))
+        return float(np.sum(weight * self.link.loss(y * scores[self.seen], y)))
 
     def _classes(self, scores: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return scores[documents], self.task.targets.numbers[documents], self.weight[documents, 0]
@@ -369,7 +369,7 @@ def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict
             continue
         fixed = settings.fixed_threshold
         cut = judge.thresholds(scores, others) if fixed is None else np.full(len(judge.rows), fixed)
-        yes = scores[here] > np.nan_to_num(cut, nan=0.0)
+        yes = scores[here] > np.nan_to_num(cut, nan=settings.half)
         chosen[here] = np.hstack([~yes, yes]) if two else yes
     truth = judge.y > 0
     truth = (np.hstack([~truth, truth]) if two else truth)[judge.seen]

@@ -47,8 +47,8 @@ def left_out_scores(
     scores = X @ beta[:-1] + beta[-1]
     without = X @ np.where(shared, beta[:-1], 0.0) + beta[-1]
     margin = y * scores
-    theta = form.theta(margin)
-    bend = weight * form.curvature(margin, theta)
+    theta = form.theta(margin, y)
+    bend = weight * form.curvature(margin, theta, y)
     kept = kept[shared[kept]]
     part = sp.hstack([columns[:, kept], np.ones((X.shape[0], 1))], format="csr")
     H = np.asarray((part.T @ part.multiply(bend[:, None])).todense())

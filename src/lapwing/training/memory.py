@@ -31,8 +31,8 @@ def leave_behind(
     """`past` and these documents, together, at β (d+1,)."""
     form = as_link(link)
     margin = y * (X @ beta[:-1] + beta[-1])
-    theta = form.theta(margin)
-    pull, bend = weight * y * theta, weight * form.curvature(margin, theta)
+    theta = form.theta(margin, y)
+    pull, bend = weight * y * theta, weight * form.curvature(margin, theta, y)
     slope = -np.append(X.T @ pull, pull.sum())
     squares = squared(X) if squares is None else squares
     diagonal = np.append(squares.T @ bend, bend.sum())
@@ -50,7 +50,7 @@ def leave_behind(
     places = np.searchsorted(index, block_of)
     rest = diagonal[index]
     rest[places] = 0.0
-    height = float(np.sum(weight * form.loss(margin)))
+    height = float(np.sum(weight * form.loss(margin, y)))
     here = Past(height, index, beta[index], slope[index], rest, places, block)
     return before.restricted(index, block_of).joined(here)
 
@@ -64,7 +64,8 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Me
     settings, task, X = strategy.settings, strategy.task, strategy.features.X
     if curvature not in CURVATURES:
         raise SettingsError(f"curvature must be one of {', '.join(CURVATURES)}, got {curvature!r}")
-    plain = strategy.features.prior.convex and strategy.shares_columns and not settings.standardize
+    convex = strategy.features.prior.convex and as_link(settings.link).convex
+    plain = convex and strategy.shares_columns and not settings.standardize
     if curvature == "none" or not plain or strategy.pruning:
         return None
     if curvature == "diagonal" and len(fits) > MOST_ROWS:

@@ -155,10 +155,10 @@ class NgramSearch:
         """The loss of every document by weights of classes, intercept last: of those to choose by, if there are any."""
         loss, space = as_link(self.settings.link).loss, self.space
         if self.validation is None:
-            return lambda classes, beta: loss(y * (space.columns(classes) @ beta[:-1] + beta[-1]))
+            return lambda classes, beta: loss(y * (space.columns(classes) @ beta[:-1] + beta[-1]), y)
         read, targets, _ = self.validation
         signs = targets.signs(self.task.targets.fitted[row])
-        return lambda classes, beta: loss(signs * (weighting(space, classes).match(read) @ beta[:-1] + beta[-1]))
+        return lambda classes, beta: loss(signs * (weighting(space, classes).match(read) @ beta[:-1] + beta[-1]), signs)
 
     def _choose_steps(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
         """The number of steps with the largest held-out log-likelihood; the fewest among equals."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from lapwing.selection.folds import Folds
 from lapwing.solvers.rare import RareFit, RareSolver, Start, takes
+from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
@@ -38,7 +39,7 @@ class RareCategories:
         """Whether the data and the settings permit it."""
         strategy, settings = self.strategy, self.settings
         everything = settings.select_features is None and settings.max_features is None and settings.solver == "auto"
-        if not everything or strategy.pruning or self.task.weights.size < LEAST:
+        if not everything or strategy.pruning or self.task.weights.size < LEAST or as_link(settings.link).code is None:
             return False
         if (
             not self.prior.convex

@@ -60,7 +60,7 @@ class TrainSettings:
     """All that decides a model besides the corpus.
 
     label_words         mode of the weights of the words of a category's own name; 0 for nothing special
-    link                "logit" (logistic regression) or "probit"
+    link                "logit" (logistic regression), "probit", "cloglog", or "robit:ν" of ν degrees of freedom
     multi_class         "ovr": a model per category; "multinomial": one over all of them, for exclusive classes
     reference_class     multinomial: the class whose coefficients are all 0; None for none
     variance            "pooled" (chosen by all categories together on held-out documents), "norm" (GLM07 Eq. 29), "cv"
@@ -127,7 +127,7 @@ class TrainSettings:
         if self.intercept_variance is not None:
             check_variance(self.intercept_variance, "intercept_variance", allow_infinite=True)
         self._check_label_words(prior)
-        as_link(self.link)
+        self._check_link()
         if isinstance(self.variance, str):
             if self.variance not in VARIANCES:
                 raise SettingsError(
@@ -176,6 +176,16 @@ class TrainSettings:
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
             if self.solver == "clg":
                 raise SettingsError("prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not 'clg'")
+
+    def _check_link(self) -> None:
+        """Links without kernels are fitted by the default solver alone."""
+        if as_link(self.link).code is not None:
+            return
+        for name, only in (("solver", "auto"), ("method", "map")):
+            if getattr(self, name) != only:
+                raise SettingsError(f"link={self.link!r} goes with {name}={only!r} only, got {getattr(self, name)!r}")
+        if not as_prior(self.prior).shape.convex:
+            raise SettingsError(f"link={self.link!r} goes with laplace, gaussian or elasticnet, not with jeffreys")
 
     def _check_label_words(self, prior: Prior) -> None:
         if not 0.0 <= self.label_words < float("inf"):
@@ -274,7 +284,7 @@ class TrainSettings:
             ("prior", not isinstance(as_prior(self.prior), Laplace)),
             ("method", self.method != "map"),
             ("multi_class", self.multi_class != "ovr"),
-            ("link", self.link != "logit" and self.solver == "greedy"),
+            ("link", self.link != "logit" and (self.solver == "greedy" or as_link(self.link).code is None)),
             ("select_features", self.select_features is not None),
             ("max_features", self.max_features is not None),
             ("standardize", self.standardize),
@@ -300,10 +310,15 @@ class TrainSettings:
     def fixed_threshold(self) -> float | None:
         """The threshold on the scale of linear scores where it does not depend on the data."""
         if isinstance(self.threshold, str):
-            return 0.0 if self.threshold in ("default", "expected_f1") else None
+            return self.half if self.threshold in ("default", "expected_f1") else None
         if isinstance(self.threshold, Utility):
             return None
         return float(as_link(self.link).quantile(np.asarray(self.threshold, dtype=float)))
+
+    @property
+    def half(self) -> float:
+        """The score whose probability is ½."""
+        return float(as_link(self.link).quantile(np.asarray(0.5)))
 
 
 def _plain(value: Any) -> Any:

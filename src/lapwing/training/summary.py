@@ -23,7 +23,7 @@ from lapwing.model import LinearModel
 from lapwing.model.html import shown, table
 from lapwing.selection.stability import Stability, stability
 from lapwing.stats.irrepresentable import correlations, irrepresentable
-from lapwing.stats.links import LINKS
+from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays, kkt_violation
 from lapwing.stats.posterior import Posterior, mean_probability, quantile
 from lapwing.stats.priors import as_prior
@@ -135,7 +135,7 @@ class CategoryData:
 
     def check(self) -> None:
         """Documents and settings are those of the fit if the objective's gradient vanishes there."""
-        pull = self.weight * LINKS[self.model.link].theta(self.margin)
+        pull = self.weight * as_link(self.model.link).theta(self.margin, self.y)
         size = np.append(abs(self.X).T @ pull, pull.sum())
         gradient = -np.append(self.X.T @ (pull * self.y), (pull * self.y).sum())
         wrong = kkt_violation(self.prior, self.beta, gradient)
@@ -147,8 +147,8 @@ class CategoryData:
 
     def stand_ins(self, columns: Sequence[int]) -> list[tuple[str, ...]]:
         """For some kept columns, the absent ones of the heading of stats/irrepresentable.py that go with each."""
-        link = LINKS[self.model.link]
-        curvature = self.weight * link.curvature(self.margin, link.theta(self.margin))
+        link = as_link(self.model.link)
+        curvature = self.weight * link.curvature(self.margin, link.theta(self.margin, self.y), self.y)
         lost = irrepresentable(self.X, curvature, self.beta, self.prior) >= 1.0
         alike = np.abs(correlations(self.X, curvature, np.asarray(columns))) * lost[:, None]
         found = []
@@ -161,7 +161,7 @@ class CategoryData:
     def posterior(self) -> Posterior:
         if self.prior.l1.any() or np.isfinite(self.prior.lower).any() or np.isfinite(self.prior.upper).any():
             raise InputError("intervals come from the curvature of a Gaussian prior; ask a sparse model for its halves")
-        return Posterior.at(self.X, self.margin, self.weight, self.prior.l2, self.model.link)
+        return Posterior.at(self.X, self.y, self.margin, self.weight, self.prior.l2, self.model.link)
 
     def stability(self, halves: int, seed: int | None, n_jobs: int | None) -> Stability:
         settings = settings_of(self.model)
@@ -239,7 +239,7 @@ def probability_interval(
     score = model.scores(matrix)[:, data.row]
     variance = data.slope**2 * data.posterior.score_variances(matrix)
     reach = quantile(level) * np.sqrt(variance)
-    ends = [LINKS[model.link].probability(score + side * reach) for side in (-1.0, 1.0)]
+    ends = [as_link(model.link).probability(score + side * reach) for side in (-1.0, 1.0)]
     return np.column_stack([mean_probability(score, variance, model.link), *ends])
 
 

@@ -324,9 +324,10 @@ class Update:
 
     def _thresholds(self, decisions: Decisions | None) -> np.ndarray:
         old = self.old.thresholds
-        carried = np.concatenate([old, np.full(len(self.task) - len(old), self.settings.fixed_threshold or 0.0)])
+        fixed = self.settings.half if self.settings.fixed_threshold is None else self.settings.fixed_threshold
+        carried = np.concatenate([old, np.full(len(self.task) - len(old), fixed)])
         positives = np.diff(self.task.targets.member.indptr)[list(self.task.targets.fitted)]
-        carried = np.where(np.isinf(carried) & (positives > 0), self.settings.fixed_threshold or 0.0, carried)
+        carried = np.where(np.isinf(carried) & (positives > 0), fixed, carried)
         if decisions is None:
             return carried
         return np.where(np.isnan(decisions.thresholds) | np.isinf(carried), carried, decisions.thresholds)

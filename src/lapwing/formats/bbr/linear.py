@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.formats.bbr.contents import BbrModel, BmrModel
+from lapwing.formats.bbr.contents import LINK_CODES, BbrModel, BmrModel
 from lapwing.formats.bbr.reading import kind_of, read_bbr_model, read_bmr_model
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.stats.links import as_link
@@ -67,6 +67,8 @@ def from_linear(model: LinearModel, row: int = 0, *, name: str = "", numbered: b
     """The category of one row; `numbered` gives features that are words the numbers 1, 2, … in their order."""
     if model.link == "softmax":
         raise InputError("the model is one softmax over all classes, and BBR's are for one category; convert it to BMR")
+    if model.link not in LINK_CODES:
+        raise InputError(f"the model's link is {model.link}, and BBR's files know {' and '.join(LINK_CODES)} only")
     ids = feature_ids(model, numbered)
     start, end = model.weights.indptr[row : row + 2]
     columns, values = model.weights.indices[start:end].tolist(), model.weights.data[start:end].tolist()

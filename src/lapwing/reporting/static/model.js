@@ -69,7 +69,41 @@ function erfc(x) {
   return x < 0 ? 2 - value : value;
 }
 
-// Scores of all rows to probabilities. A new link is a line here and in PAGE_LINKS (report/live.py).
+// Student's distribution function: its tail is I_x(ν/2, ½)/2 at x = ν/(ν + s²), by the continued fraction.
+function student(score, degrees) {
+  const a = degrees / 2;
+  let beta = Math.sqrt(a + 200) * (1 - 1 / (8 * (a + 200)) + 1 / (128 * (a + 200) ** 2)); // Γ(a + ½)/Γ(a) far out,
+  for (let k = 199; k >= 0; k--) beta *= (a + k) / (a + k + 0.5); // and here
+  const x = degrees / (degrees + score * score);
+  const rest = (score * score) / (degrees + score * score);
+  const front = (beta / Math.sqrt(Math.PI)) * x ** a * Math.sqrt(rest);
+  const below = x < (a + 1) / (a + 2.5);
+  const tail = below ? (front * fraction(a, 0.5, x)) / a : 1 - 2 * front * fraction(0.5, a, rest);
+  return score < 0 ? tail / 2 : 1 - tail / 2;
+}
+
+// The continued fraction of the incomplete beta function, by Lentz's method.
+function fraction(a, b, x) {
+  let c = 1;
+  let d = 1 / (1 - ((a + b) * x) / (a + 1));
+  let value = d;
+  for (let m = 1; m < 500; m++) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    let step = 1;
+    for (const term of [even, odd]) {
+      d = 1 / (1 + term * d);
+      c = 1 + term / c;
+      value *= c * d;
+      step = c * d;
+    }
+    if (Math.abs(step - 1) < 1e-16) break;
+  }
+  return value;
+}
+
+// Scores of all rows to probabilities. A new link is a line here and in PAGE_LINKS (report/live.py); what stands after
+// a colon in its name is a number that it takes.
 const LINKS = {
   logit: (scores) =>
     scores.map((score) => {
@@ -77,6 +111,8 @@ const LINKS = {
       return (score >= 0 ? 1 : decay) / (1 + decay);
     }),
   probit: (scores) => scores.map((score) => erfc(-score / Math.SQRT2) / 2),
+  cloglog: (scores) => scores.map((score) => -Math.expm1(-Math.exp(score))),
+  robit: (scores, degrees) => scores.map((score) => student(score, degrees)),
   softmax: (scores) => {
     const top = scores.reduce((most, score) => Math.max(most, score), -Infinity);
     const powers = scores.map((score) => Math.exp(score - top));
@@ -238,7 +274,8 @@ function localModel(data, table, snowball) {
       for (const [row, weight] of rowsOf[column.get(name)] ?? []) scores[row] += value * weight;
     }
     for (let row = 0; row < table.rows; row++) scores[row] += table.intercepts[row];
-    last = { given, text, features, scores, proba: LINKS[data.model.link](scores) };
+    const [link, number] = data.model.link.split(":");
+    last = { given, text, features, scores, proba: LINKS[link](scores, Number(number)) };
     return last;
   }
 
@@ -295,7 +332,10 @@ function classesOf({ classes, exclusive, decision, link, coupling }, thresholds,
 
 // Coupling.logits: p_k ∝ e^(u s_k) F(s_k)^v.
 function coupled([u, v], link, scores, proba) {
-  const lnF = (s, p) => (link === "logit" ? Math.min(s, 0) - Math.log1p(Math.exp(-Math.abs(s))) : Math.log(p));
+  const lnF = (s, p) => {
+    if (link === "logit") return Math.min(s, 0) - Math.log1p(Math.exp(-Math.abs(s)));
+    return link === "cloglog" && s < -18 ? s : Math.log(p);
+  };
   const logits = Array.from(scores, (s, row) => u * s + v * lnF(s, proba[row]));
   const top = Math.max(...logits);
   if (top === -Infinity) return logits.map(() => 1 / logits.length);
