@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
-from lapwing.kernels.gram import ROUNDING
+from lapwing.kernels.gram import ROUNDING, SHORTEST
 from lapwing.kernels.loss import assign, bend, fill, in_turn, intercept_only, losses, majorant
 from lapwing.kernels.nouns import Result
 from lapwing.kernels.quadratic import cholesky, dots, substitute
@@ -94,6 +94,78 @@ def _violation(X, a, left, l2, gradient, away):
     return total
 
 
+@part
+def _factor(K, margin, theta, documents, cautious, curvature, A):
+    """The curvatures W, and the factor of I + W^½KW^½ in A."""
+    _, weight, link = documents
+    n = margin.size
+    for i in range(n):
+        bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
+        curvature[i] = weight[i] * max(bends, 1e-12)
+    for i in range(n):
+        for j in range(i):
+            A[i, j] = np.sqrt(curvature[i] * curvature[j]) * K[i, j]
+        A[i, i] = 1.0 + curvature[i] * K[i, i]
+    cholesky(A, n, 0.0)
+
+
+@part
+def _search(margin, shift, rise, documents, objective, promise, penalty, after, theta):
+    """The share t of the step at which the objective falls enough (Armijo), 0 if it never does.
+
+    penalty   (its value before, first and second derivative along the step)
+    """
+    y, weight, link = documents
+    before, slope, curve = penalty
+    t = 1.0
+    while t > SHORTEST:
+        for i in range(margin.size):
+            after[i] = margin[i] + t * y[i] * (shift[i] + rise)
+        value = losses(after, weight, link, theta) + before + t * (slope + 0.5 * t * curve)
+        if value <= objective + 0.01 * t * promise:
+            return t
+        t *= 0.5
+    return 0.0
+
+
+@part
+def _coefficients(X, prior, a, common, beta):
+    """β = m + D⁻¹Xᵀa"""
+    assign(beta, prior.mode)
+    for i in range(a.size):
+        row = X[i]
+        for j in range(row.size):
+            beta[j] += a[i] * row[j] / prior.l2[j]
+    beta[row.size] = common
+
+
+@part
+def _prove(X, documents, prior, beta, tol, rounds, theta):
+    """What the coefficients prove by themselves; θ becomes the residuals there."""
+    y, weight, link = documents
+    d = beta.size - 1
+    margin, gradient = np.empty(y.size), np.zeros(d + 1)
+    for i in range(y.size):
+        margin[i] = y[i] * (_dot(X[i], beta[:d]) + beta[d])
+    objective = losses(margin, weight, link, theta)
+    for i in range(y.size):
+        pull, row = weight[i] * y[i] * theta[i], X[i]
+        gradient[d] -= pull
+        for j in range(d):
+            gradient[j] -= pull * row[j]
+    flat = prior.l2[d] == 0.0
+    gap = kkt = kkt_bound = 0.0
+    for j in range(d + 1):
+        l2, away = prior.l2[j], beta[j] - prior.mode[j]
+        gradient[j] += l2 * away
+        objective += 0.5 * l2 * away * away
+        gap += gradient[j] * gradient[j] / (2.0 * l2) if l2 > 0.0 else np.nan
+        kkt = max(kkt, abs(gradient[j]))
+        kkt_bound += abs(gradient[j]) * max(abs(away), 1.0)
+    converged = (kkt_bound if flat else gap) <= tol * objective
+    return Result(objective, gap, kkt, kkt_bound, rounds, converged, theta)
+
+
 @kernel
 def fit(X, documents, prior, beta, tol, max_rounds):
     """X (n, d) dense, offsets and all; the prior has modes and l2 only, and the constant alone may have an l2 of 0.
@@ -107,64 +179,50 @@ def fit(X, documents, prior, beta, tol, max_rounds):
     whole = n + (4 - n % 4) % 4
     K, A = np.empty((whole, whole)), np.empty((whole, whole))
     _kernel_matrix(X, l2, K)
-    a, Ka, base = np.zeros(n), np.zeros(n), np.zeros(n)
+    a, Ka, base, zeros = np.zeros(n), np.zeros(n), np.empty(n), np.zeros(n)
+    margin, theta, pull, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    u, v, room, shift, gradient = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(d)
+    common, flat = intercept_only(documents, prior, beta[d]), l2[d] == 0.0
     for i in range(n):
         base[i] = _dot(X[i], mode[:d])
-    margin, theta, pull, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    u, v, room, zeros, shift, after = np.empty(n), np.empty(n), np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-    common = intercept_only(documents, prior, beta[d])
-    flat = l2[d] == 0.0
-    for i in range(n):
         margin[i] = y[i] * (base[i] + common)
     away = common - mode[d]
     objective = losses(margin, weight, link, theta) + 0.5 * l2[d] * away * away
-    gradient = np.empty(d)
     rounds, cautious, ending = 0, False, False
     while True:
-        total = 0.0
+        # The gradient among the documents, and the gap.
+        slope = l2[d] * away
         for i in range(n):
             pull[i] = weight[i] * y[i] * theta[i]
             room[i] = a[i] - pull[i]
-            total += pull[i]
-        _times(K, room, shift)
-        slope = l2[d] * (common - mode[d]) - total
-        gap = 0.5 * _dot(room, shift)  # Σ_j g_j²/(2 l2_j)
+            slope -= pull[i]
         if flat:  # without a feasible dual point the optimality conditions count
-            gap = abs(slope) * max(abs(common - mode[d]), 1.0) + _violation(X, a, room, l2, gradient, beta)
+            gap = abs(slope) * max(abs(away), 1.0) + _violation(X, a, room, l2, gradient, beta)
         else:
-            gap += slope * slope / (2.0 * l2[d])
+            _times(K, room, shift)
+            gap = 0.5 * _dot(room, shift) + slope * slope / (2.0 * l2[d])  # Σ_j g_j²/(2 l2_j)
         if gap <= 0.5 * tol * objective or ending or rounds >= max_rounds:
-            break
+            _coefficients(X, prior, a, common, beta)
+            return _prove(X, documents, prior, beta, tol, rounds, theta)
         rounds += 1
-        for i in range(n):
-            bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
-            curvature[i] = weight[i] * max(bends, 1e-12)
-        for i in range(n):
-            for j in range(i):
-                A[i, j] = np.sqrt(curvature[i] * curvature[j]) * K[i, j]
-            A[i, i] = 1.0 + curvature[i] * K[i, i]
-        cholesky(A, n, 0.0)
+
+        # Newton's step: u of a, and `rise` of the constant.
+        _factor(K, margin, theta, documents, cautious, curvature, A)
         _next(K, A, a, Ka, pull, curvature, room, u)
         _next(K, A, a, zeros, curvature, curvature, room, v)
-        rise = (in_turn(u) - l2[d] * (common - mode[d])) / (in_turn(v) + l2[d])
+        rise = (in_turn(u) - l2[d] * away) / (in_turn(v) + l2[d])
         for i in range(n):
-            u[i] -= rise * v[i] + a[i]  # the step of a
+            u[i] -= rise * v[i] + a[i]
         _times(K, u, shift)
-        along, across, above = _dot(a, shift), _dot(u, shift), common - mode[d]
-        promise = along + 0.5 * across + l2[d] * (above + 0.5 * rise) * rise
-        before = 0.5 * _dot(a, Ka) + 0.5 * l2[d] * above * above
+
+        # A search along it.
+        before = 0.5 * _dot(a, Ka) + 0.5 * l2[d] * away * away
+        first, second = _dot(a, shift) + l2[d] * away * rise, _dot(u, shift) + l2[d] * rise * rise
+        promise = first + 0.5 * second
         for i in range(n):
             promise -= pull[i] * (shift[i] + rise)
-        t = 1.0
-        while t > 1e-9:
-            for i in range(n):
-                after[i] = margin[i] + t * y[i] * (shift[i] + rise)
-            value = losses(after, weight, link, theta)
-            value += before + t * (along + 0.5 * t * across) + l2[d] * (above + 0.5 * t * rise) * t * rise
-            if value <= objective + 0.01 * t * promise:
-                break
-            t *= 0.5
-        if t <= 1e-9 or not promise < 0.0:
+        t = _search(margin, shift, rise, documents, objective, promise, (before, first, second), room, theta)
+        if t == 0.0 or not promise < 0.0:
             losses(margin, weight, link, theta)
             ending = cautious or not -promise > ROUNDING * objective
             cautious = True
@@ -178,35 +236,3 @@ def fit(X, documents, prior, beta, tol, max_rounds):
             margin[i] = y[i] * (base[i] + Ka[i] + common)
         away = common - mode[d]
         objective = losses(margin, weight, link, theta) + 0.5 * _dot(a, Ka) + 0.5 * l2[d] * away * away
-
-    # The coefficients, and what they prove by themselves.
-    assign(beta, mode)
-    for i in range(n):
-        row = X[i]
-        for j in range(d):
-            beta[j] += a[i] * row[j] / l2[j]
-    beta[d] = common
-    total = 0.0
-    for j in range(d):
-        gradient[j] = 0.0
-    for i in range(n):
-        margin[i] = y[i] * (_dot(X[i], beta[:d]) + common)
-    objective = losses(margin, weight, link, theta) + 0.5 * l2[d] * (common - mode[d]) ** 2
-    for i in range(n):
-        pull[i] = weight[i] * y[i] * theta[i]
-        total += pull[i]
-        row = X[i]
-        for j in range(d):
-            gradient[j] -= pull[i] * row[j]
-    slope = l2[d] * (common - mode[d]) - total
-    gap = np.nan if flat else slope * slope / (2.0 * l2[d])
-    kkt, kkt_bound = abs(slope), abs(slope) * max(abs(common - mode[d]), 1.0)
-    for j in range(d):
-        away = beta[j] - mode[j]
-        gradient[j] += l2[j] * away
-        objective += 0.5 * l2[j] * away * away
-        gap += gradient[j] * gradient[j] / (2.0 * l2[j])
-        kkt = max(kkt, abs(gradient[j]))
-        kkt_bound += abs(gradient[j]) * max(abs(away), 1.0)
-    converged = (kkt_bound if flat else gap) <= tol * objective
-    return Result(objective, gap, kkt, kkt_bound, rounds, converged, theta)

@@ -19,6 +19,7 @@ from lapwing.kernels.loss import (
     bend,
     dual_objective,
     feasible_scale,
+    fill,
     has,
     intercept_only,
     losses,
@@ -37,6 +38,7 @@ LEAST = 32  # features that may enter a working set at once
 LOST = 1e-15  # share of a pivot that is all rounding
 ROUNDING = 1e-13  # a sum over documents is not known better
 POLISH = 3  # steps that may be taken within that
+SHORTEST = 1e-9  # share of a step that is still tried
 
 
 def _forth(Z, rows, beta, out):
@@ -216,6 +218,66 @@ def _dual(Z, rows, documents, prior, theta, pull, z):
     return dual_objective(theta, weight, link, z, scale, prior), scale
 
 
+@part
+def _move(beta, gradient, working, b, prior, step):
+    """The step from β to b on the working set; returns the first-order change of the objective along it, negative."""
+    promise = 0.0
+    fill(step, 0.0)
+    for a in range(b.size):
+        j = working[a]
+        step[j] = b[a] - beta[j]
+        promise += gradient[j] * step[j] + penalty_at(prior, a, b[a])
+        promise -= penalty_at(prior, a, beta[j])
+    return promise
+
+
+@part
+def _search(margin, shift, documents, beta, step, prior, objective, promise, slack, after, theta):
+    """The share of the step at which the objective falls enough (Armijo), 0 if it never does; leaves θ there."""
+    _, weight, link = documents
+    t = 1.0
+    while t > SHORTEST:
+        for i in range(margin.size):
+            after[i] = margin[i] + t * shift[i]
+        value = losses(after, weight, link, theta)
+        for j in range(beta.size):
+            value += penalty_at(prior, j, beta[j] + t * step[j])
+        if value <= objective + 0.01 * t * promise + slack:
+            return t
+        t *= 0.5
+    return 0.0
+
+
+@part
+def _predict(documents, margin, theta, shift, linear):
+    """`shift` of scores becomes that of margins; `linear` the residuals that the quadratic model predicts."""
+    y, _, link = documents
+    most = 0.0 + (1.0 if link == 0 else np.inf)  # a dual point is between 0 and this
+    for i in range(margin.size):
+        shift[i] *= y[i]
+        linear[i] = min(max(theta[i] - bend(margin[i], theta[i], link) * shift[i], 0.0), most)
+
+
+@part
+def _improve(Z, rows, documents, prior, theta, pull, z, best, best_theta):
+    """The largest dual objective so far: `best`, or that at θ, scaled until it is feasible; then `best_theta` is it."""
+    dual, scale = _dual(Z, rows, documents, prior, theta, pull, z)
+    if not dual > best:
+        return best
+    for i in range(theta.size):
+        best_theta[i] = scale * theta[i]
+    return dual
+
+
+@part
+def _losses_at(Z, rows, documents, prior, beta, margin, theta):
+    """The objective at β; its margins and residuals."""
+    _forth(Z, rows, beta, margin)
+    for i in range(margin.size):
+        margin[i] *= documents.y[i]
+    return losses(margin, documents.weight, documents.link, theta) + penalty(prior, beta)
+
+
 @kernel
 def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     """One of Z (d+1, n) features by rows, the last all ones, and `rows`, the same as a sparse matrix with a row for
@@ -228,27 +290,21 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     _, l1, l2, lower, upper = prior
     size, n = beta.size, y.size
     margin, shift, theta, linear = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    pull, curvature, score, after = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    gradient, z, step = np.empty(size), np.empty(size), np.empty(size)
-    best_theta, working = np.empty(n), np.empty(size, np.int32)
+    pull, curvature, after, best_theta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    gradient, z, step, working = np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32)
+    H, A, chunk = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
     smooth, flat = True, False
     for j in range(size):
         smooth = smooth and l1[j] == 0.0 and np.isinf(lower[j]) and np.isinf(upper[j])
         flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
     if not has(beta[: size - 1]):
-        j = size - 1
-        beta[j] = intercept_only(documents, prior, beta[j])
-    _forth(Z, rows, beta, score)
-    for i in range(n):
-        margin[i] = y[i] * score[i]
-    objective = losses(margin, weight, link, theta) + penalty(prior, beta)
+        beta[size - 1] = intercept_only(documents, prior, beta[size - 1])
+    objective = _losses_at(Z, rows, documents, prior, beta, margin, theta)
     assign(best_theta, theta)
-    best_dual, fell, rounds, polished = -np.inf, np.inf, 0, 0
-    gap = np.nan
+    best_dual, gap, fell, rounds, polished = -np.inf, np.nan, np.inf, 0, 0
     converged = cautious = ending = False
-    most = 0.0 + (1.0 if link == 0 else np.inf)  # a dual point is between 0 and this
-    H, A, chunk = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
     while True:
+        # Price every feature, and certify.
         for i in range(n):
             pull[i] = weight[i] * y[i] * theta[i]
         _back(Z, rows, pull, gradient)
@@ -257,17 +313,14 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
             assign(best_theta, theta)
             converged = kkt_bound <= tol * objective and (fell <= tol * objective or kkt_bound == 0.0)
         else:
-            dual, scale = _dual(Z, rows, documents, prior, theta, pull, z)
-            if dual > best_dual:
-                best_dual = dual
-                for i in range(n):
-                    best_theta[i] = scale * theta[i]
+            best_dual = _improve(Z, rows, documents, prior, theta, pull, z, best_dual, best_theta)
             gap = max(objective - best_dual, 0.0)
             converged = gap <= tol * objective
         if converged or ending or rounds >= max_rounds:
             return Result(objective, gap, kkt, kkt_bound, rounds, converged, best_theta)
         rounds += 1
 
+        # The quadratic model on the working set,
         m = _select(prior, beta, gradient, working)
         whole = m + (4 - m % 4) % 4
         if whole > H.shape[0]:
@@ -282,40 +335,22 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
             if whole != chunk.shape[0]:
                 chunk = np.zeros((whole, CHUNK))
             _gram(Z, working, m, curvature, chunk, H)
+        # its minimum b,
         local = local_prior(prior, working, m)
         b, G = taken(beta, working, m), taken(gradient, working, m)
         precision = max(0.01 * tol, min(0.1, 0.1 * fell / objective))
         slack, bound = 0.1 * precision * tol * objective / m, 0.1 * max(tol * objective, fell) / m
         _least(H, G, b, local, smooth, precision, slack, bound if flat else np.inf, A)
-        promise = 0.0  # first-order change of the objective along the step, negative
-        for j in range(size):
-            step[j] = 0.0
-        for a in range(m):
-            j = working[a]
-            step[j] = b[a] - beta[j]
-            promise += gradient[j] * step[j] + penalty_at(local, a, b[a])
-            promise -= penalty_at(local, a, beta[j])
+        promise = _move(beta, gradient, working, b, local, step)
         _forth(Z, rows, step, shift)
-        for i in range(n):
-            shift[i] *= y[i]
-            linear[i] = min(max(theta[i] - bend(margin[i], theta[i], link) * shift[i], 0.0), most)
-
-        # Too short a step to tell by the objective may still be what the optimality conditions ask for.
+        _predict(documents, margin, theta, shift, linear)
+        # and a search along the step. Too short a one to tell by the objective may still be what optimality asks for.
         slack = 0.0
         if -promise <= ROUNDING * objective and polished < POLISH:
             slack = ROUNDING * objective
             polished += 1
-        t = 1.0
-        while t > 1e-9:
-            for i in range(n):
-                after[i] = margin[i] + t * shift[i]
-            value = losses(after, weight, link, theta)
-            for j in range(size):
-                value += penalty_at(prior, j, beta[j] + t * step[j])
-            if value <= objective + 0.01 * t * promise + slack:
-                break
-            t *= 0.5
-        if t <= 1e-9 or not promise < slack:  # rounding is left, or the loss is too straight for its curvature
+        t = _search(margin, shift, documents, beta, step, prior, objective, promise, slack, after, theta)
+        if t == 0.0 or not promise < slack:  # rounding is left, or the loss is too straight for its curvature
             losses(margin, weight, link, theta)
             ending = cautious or not -promise > ROUNDING * objective
             cautious = True
@@ -325,15 +360,8 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         for a in range(m):
             j = working[a]
             beta[j] = b[a] if t == 1.0 else beta[j] + t * step[j]
-        _forth(Z, rows, beta, score)
-        for i in range(n):
-            margin[i] = y[i] * score[i]
         before = objective
-        objective = losses(margin, weight, link, theta) + penalty(prior, beta)
+        objective = _losses_at(Z, rows, documents, prior, beta, margin, theta)
         fell = max(before - objective, -promise)
         if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
-            dual, scale = _dual(Z, rows, documents, prior, linear, pull, z)
-            if dual > best_dual:
-                best_dual = dual
-                for i in range(n):
-                    best_theta[i] = scale * linear[i]
+            best_dual = _improve(Z, rows, documents, prior, linear, pull, z, best_dual, best_theta)
