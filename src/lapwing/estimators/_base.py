@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
+from lapwing.estimators._checks import check_label_names, in_one_sentence
 from lapwing.estimators._frames import as_list, indicator_names, is_frame, is_series
 from lapwing.formats import save
 from lapwing.model import LinearModel
@@ -155,11 +156,14 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""
         if self._label_lists:
-            right = [set(mine) == set(true) for mine, true in zip(self.predict(X), as_list(y, "labels"), strict=True)]
+            found: Any = self.predict(X)
+            given = _of_length(as_list(y, "labels"), len(found))
+            right = [set(mine) == set(true) for mine, true in zip(found, given, strict=True)]
         elif self.classes_.dtype == object:  # several types: scikit-learn's accuracy has no order for them
             right = [mine == true for mine, true in zip(self.predict(X), y, strict=True)]
         else:
-            return float(super().score(X, y, sample_weight))
+            with in_one_sentence():
+                return float(super().score(X, y, sample_weight))
         return float(np.average(right, weights=sample_weight))
 
     def _repr_html_inner(self) -> str:
@@ -195,9 +199,13 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if self._label_lists:
-            return [tuple(sorted(set(row), key=str)) for row in _of_length(y, n)], False, None
+            sets = [tuple(sorted(set(row), key=str)) for row in _of_length(y, n)]
+            check_label_names({label for row in sets for label in row})
+            return sets, False, None
         if not sp.issparse(y):
             y = _unchanged(y)
+        if y.ndim not in (1, 2):
+            raise InputError(f"expected labels for {n} documents, or an indicator matrix, got an array of {y.shape}")
         if y.ndim == 2 and (y.shape[1] > 1 or sp.issparse(y)):
             indicator = sp.csr_matrix(_of_length(y, n))
             if not np.isin(indicator.data, (0, 1)).all():
@@ -210,11 +218,13 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             if names is not None:
                 return [tuple(names[k] for k in row) for row in labels], False, list(names)
             return labels, False, list(range(indicator.shape[1]))
-        flat = _of_length(column_or_1d(y, warn=True), n)
-        if flat.dtype == object and len(set(map(type, flat))) > 1:
-            _check_plain(flat)
-        else:
-            check_classification_targets(flat)
+        with in_one_sentence():
+            flat = _of_length(column_or_1d(y, warn=True), n)
+        if flat.dtype == object:
+            check_label_names(flat)
+        if flat.dtype != object or len(set(map(type, flat))) == 1:
+            with in_one_sentence():
+                check_classification_targets(flat)
         rows = flat.tolist()
         if flat.dtype == object:  # 1, True and 1.0 would be one
             return [(label,) for label in rows], True, None
@@ -244,13 +254,6 @@ def _unchanged(y: Any) -> np.ndarray:
     ):
         return np.array(y, dtype=object)
     return array
-
-
-def _check_plain(labels: np.ndarray) -> None:
-    """Labels of several types are strings, numbers or booleans: what a model file can hold."""
-    for label in labels:
-        if not isinstance(label, str | int | float | bool | np.generic) or label != label:
-            raise InputError(f"a label must be a string, a number or a boolean, got {label!r}")
 
 
 def _of_length(y: Any, n: int) -> Any:

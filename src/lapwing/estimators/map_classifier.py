@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.estimators._base import LinearModelClassifier
+from lapwing.estimators._checks import document_weights, matrix
 from lapwing.selection import Utility
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
@@ -154,18 +154,21 @@ class MAPClassifier(LinearModelClassifier):
         `groups` of rows are left out together; `times` are for fold_by="time". The workers of `client`, a Dask one, do
         the fitting where it is given.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = matrix(self, X)
         labels, exclusive, classes = self._read_labels(y, X.shape[0])
-        weights = np.ones(X.shape[0]) if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weights = document_weights(sample_weight, X.shape[0])
         names = feature_names if feature_names is not None else getattr(self, "feature_names_in_", None)
-        if names is not None and len(names) != X.shape[1]:
-            raise InputError(f"expected {X.shape[1]} feature names, got {len(names)}")
+        if names is not None and (isinstance(names, str) or len(names) != X.shape[1]):
+            given = repr(names) if isinstance(names, str) else len(names)
+            raise InputError(f"expected {X.shape[1]} feature names, got {given}")
         if isinstance(prior := self._settings().prior, PriorTable):
             known = range(X.shape[1]) if names is None else names
             prior.check_insisting(map(str, known))
         names = None if names is None else [str(name) for name in names]
         apart = None
         if validation is not None:
+            if len(validation) != 2:
+                raise InputError(f"validation must be an X and a y, got {len(validation)} values")
             held_out = self._inputs(validation[0])
             told, same, _ = self._read_labels(validation[1], held_out.shape[0])
             if same != exclusive:
@@ -185,14 +188,14 @@ class MAPClassifier(LinearModelClassifier):
             return self.update(X, y)
         if classes is None:
             return self.fit(X, y)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = matrix(self, X)
         labels, exclusive, _ = self._read_labels(y, X.shape[0])
         known = np.unique(np.asarray(classes)).tolist()
         self._train(_corpus(X, labels, exclusive, np.ones(X.shape[0]), None), known)
         return self
 
     def _inputs(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return matrix(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

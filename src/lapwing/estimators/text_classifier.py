@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
 from lapwing.errors import SettingsError
 from lapwing.estimators._base import LinearModelClassifier
+from lapwing.estimators._checks import document_weights
 from lapwing.estimators.vectorizer import check_texts
 from lapwing.model import Explanation
 from lapwing.selection import Utility
@@ -44,7 +44,7 @@ class TextsClassifier(LinearModelClassifier):
             ids=range(len(texts)),  # type: ignore[arg-type]
             exclusive=exclusive,
             split=[],
-            weights=np.ones(len(texts)) if sample_weight is None else np.asarray(sample_weight, dtype=float),
+            weights=document_weights(sample_weight, len(texts)),
             groups=groups,
             times=times,
             **self._columns,

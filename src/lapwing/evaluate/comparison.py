@@ -22,7 +22,7 @@ from lapwing.errors import InputError, some
 from lapwing.evaluate.assessment import membership
 from lapwing.evaluate.documents import check_labels, in_columns
 from lapwing.evaluate.mislabelled import surprise
-from lapwing.model.linear import LinearModel
+from lapwing.model.linear import LinearModel, as_model
 
 RESAMPLES = 1000
 BLOCK = 2**22  # weights of documents drawn at a time
@@ -115,7 +115,7 @@ def compare(
     corpus   labelled documents that neither was fitted to
     level    of the intervals, which come from so many `resamples`
     """
-    a, b = (getattr(model, "model_", model) for model in (a, b))
+    a, b = as_model(a), as_model(b)
     only_a = [label for label in a.classes if label not in b.classes]
     only_b = [label for label in b.classes if label not in a.classes]
     words = changed_words(a, b)

@@ -34,7 +34,7 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.evaluate.documents import in_columns
 from lapwing.evaluate.measures import evaluate
-from lapwing.model.linear import LinearModel
+from lapwing.model.linear import LinearModel, as_model
 from lapwing.model.reference import ScoreReference
 from lapwing.text.counts import count_terms
 from lapwing.text.matching import NgramWeighting
@@ -116,7 +116,9 @@ def drift(model: Any, corpus: Corpus, *, rate: float = RATE, level: float = LEVE
     rate    of false alarms, over all categories and over all words
     level   of the intervals of prevalences
     """
-    model = getattr(model, "model_", model)
+    model = as_model(model)
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"expected documents as lapwing.corpus.read gives them, got {type(corpus).__name__}")
     for name, value in (("rate", rate), ("level", level)):
         if not 0.0 < value < 1.0:
             raise InputError(f"{name} must be between 0 and 1, got {value!r}")

@@ -20,6 +20,7 @@ from lapwing.exporting.onnx import onnx_bytes, onnx_inputs
 from lapwing.exporting.python import python
 from lapwing.formats.files import write_beside
 from lapwing.model import LinearModel
+from lapwing.model.linear import as_model
 from lapwing.text.beside import WithColumns
 
 __all__ = ["EXPORTS", "export", "onnx_inputs"]
@@ -35,7 +36,7 @@ def export(model: Any, path: str | os.PathLike[str], to: str) -> None:
     """Write a model, or a fitted estimator, as `to`: "js", "python" or "onnx"."""
     if to not in EXPORTS:
         raise SettingsError(f"to must be one of {', '.join(EXPORTS)}, got {to!r}")
-    model = getattr(model, "model_", model)
+    model = as_model(model)
     if isinstance(model.weighting, WithColumns):
         raise InputError(
             f"an export reads texts alone, and this model {', '.join(model.weighting.beside.columns)} beside them; "

@@ -24,6 +24,7 @@ import numpy as np
 
 from lapwing.errors import InputError, MissingExtraError
 from lapwing.model import LinearModel
+from lapwing.model.linear import as_model
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.plain import PlainTerms
 from lapwing.text.weighting import idf
@@ -186,7 +187,7 @@ def _decide(model: LinearModel, graph: Graph, scores: str, own: str) -> None:
 
 def onnx_inputs(model: Any, documents: Sequence[str] | Any) -> dict[str, np.ndarray]:
     """What the graph of a model is to be given for documents, by the names of its inputs."""
-    model = getattr(model, "model_", model)
+    model = as_model(model)
     weighting = model.weighting
     if weighting is None or isinstance(weighting, NgramWeighting):
         name = "features" if weighting is None else "present"

@@ -65,6 +65,7 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
     places = [int(chosen.argmax())] if shared else list(range(len(model.classes)))
     if categories is not None:
+        categories = [categories] if isinstance(categories, str) else categories
         if unknown := [c for c in categories if c not in model.classes]:
             raise InputError(f"the model has no category {unknown[0]!r}; it has {_some(model.classes)}")
         places = [model.classes.index(c) for c in categories]

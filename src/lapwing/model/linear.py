@@ -394,3 +394,13 @@ class LinearModel:
     def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
         """The words of `text` that spoke for and against each category."""
         return explain_text(self, text, categories)
+
+
+def as_model(model: Any) -> LinearModel:
+    """A model, or that of a fitted classifier."""
+    found = getattr(model, "model_", model)
+    if not isinstance(found, LinearModel):
+        raise InputError(
+            f"expected a model or a fitted classifier, got {type(model).__name__}; lapwing.load reads a model file"
+        )
+    return found

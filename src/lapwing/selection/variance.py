@@ -53,6 +53,8 @@ class CrossValidation:
     def __post_init__(self) -> None:
         if not self.folds >= 2 or not 1 <= self.runs <= self.folds:
             raise SettingsError(f"expected 2 or more folds and 1 to {self.folds} runs, got {self.folds}, {self.runs}")
+        if self.variances is not None and not len(self.variances):
+            raise SettingsError("cv_variances must be some numbers to choose from, got none; leave it out for the grid")
         for value in self.variances or ():
             check_variance(value, "cv_variances")
         if self.one_se and self.runs < 2:

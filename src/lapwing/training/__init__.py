@@ -163,6 +163,10 @@ def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] |
             f"threshold={settings.threshold!r} decides on each category by itself, and these are {len(goal.classes)} "
             "exclusive classes, of which the most probable is taken; leave it at its default"
         )
+    for what in ("groups", "times"):
+        values = getattr(corpus, what)
+        if values is not None and len(values) != len(corpus):
+            raise InputError(f"expected one group or moment for each of {len(corpus)} documents, got {len(values)}")
     keep_duals = len(goal.fitted) * len(corpus) <= most_duals
     return Task(goal, check_weights(corpus.weights, len(corpus)), settings, keep_duals)
 

@@ -21,6 +21,7 @@ from lapwing.errors import InputError
 from lapwing.evaluate import membership
 from lapwing.model import LinearModel
 from lapwing.model.html import shown, table
+from lapwing.model.linear import as_model
 from lapwing.selection.stability import Stability, stability
 from lapwing.stats.irrepresentable import correlations, irrepresentable
 from lapwing.stats.links import as_link
@@ -191,7 +192,7 @@ def summary(
     labels   a tuple of labels for every document
     halves   of the data to be fitted, where the prior is a sparse one; 0 for none
     """
-    model = getattr(model, "model_", model)
+    model = as_model(model)
     row = row_of(model, category)
     pairs = model.row_features(row, top)
     column = {name: j for j, name in enumerate(model.feature_names)}
@@ -233,7 +234,7 @@ def probability_interval(
 
     documents, labels   those the model was fitted to, under a Gaussian prior
     """
-    model = getattr(model, "model_", model)
+    model = as_model(model)
     data = CategoryData.of(model, category, documents, labels)
     matrix = model.vectors(new)
     score = model.scores(matrix)[:, data.row]

@@ -22,7 +22,7 @@ from lapwing.errors import InputError, SettingsError, some
 from lapwing.evaluate.documents import check_kind
 from lapwing.model import LinearModel
 from lapwing.model.calibration import Calibration, Coupling
-from lapwing.model.linear import FitSummary
+from lapwing.model.linear import FitSummary, as_model
 from lapwing.model.memory import Memory
 from lapwing.model.trained_on import KEPT, sketch
 from lapwing.selection.folds import Folds, deal, matrix_keys
@@ -66,7 +66,7 @@ def update(
     forget      what the past counts for from now on: 0.9 makes ten documents of it nine
     curvature   "full": also remember how the weights of a category hang together; as before by default
     """
-    model = getattr(model, "model_", model)
+    model = as_model(model)
     corpus = documents if isinstance(documents, Corpus) else _corpus(model, documents, labels)
     check_kind(corpus.kind, model)
     if not 0.0 < forget <= 1.0:
