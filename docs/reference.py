@@ -17,8 +17,8 @@ from lapwing.cli import cli
 MODULES = {
     "lapwing": "TextClassifier NgramClassifier MAPClassifier SelectedRidgeClassifier LogTfidfVectorizer load train "
     "report update compare drift suspects export to_sklearn summary certify Utility",
-    "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_idf read read_words "
-    "read_bbr norm_variance",
+    "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_group by_idf read "
+    "read_words read_bbr norm_variance",
     "lapwing.corpus": "read stream overview Overview Corpus Document ReadOptions stdlib_docstrings",
     "lapwing.plots": " ".join(lapwing.plots.__all__),
     "lapwing.errors": "LapwingError InputError CorpusError ModelFileError PriorError SettingsError MissingExtraError "

@@ -50,6 +50,7 @@ PUBLIC = {
         "OTHERS",
         "Prior",
         "PriorTable",
+        "by_group",
         "by_idf",
         "from_names",
         "from_words",

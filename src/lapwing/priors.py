@@ -1,7 +1,7 @@
 """Public face of the priors: `from lapwing.priors import Laplace`."""
 
 from lapwing.stats.prior_files import read, read_bbr, read_words
-from lapwing.stats.prior_table import INTERCEPT, OTHERS, PriorTable, by_idf, from_names, from_words
+from lapwing.stats.prior_table import INTERCEPT, OTHERS, PriorTable, by_group, by_idf, from_names, from_words
 from lapwing.stats.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior, norm_variance
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Laplace",
     "Prior",
     "PriorTable",
+    "by_group",
     "by_idf",
     "from_names",
     "from_words",

@@ -155,8 +155,8 @@ def test_a_model_that_normalises_documents_is_not_converted(run: Command, tmp_pa
 
 
 WRONG = [
-    (["-g", "3"], "-g (groups of a hierarchical model) is not supported by `lapwing bbr train`"),
-    (["--gvar=1"], "--gvar (group-level variances) is not supported"),
+    (["-g", "3"], "expected 3 groups of 0 or 1 after the label"),
+    (["--gvar=1"], "--gvar is for groups"),
     (["-R"], "-R (row ids"),
     (["--no-such"], "--no-such"),
     (["--pos", "--neg"], "--pos and --neg exclude each other"),

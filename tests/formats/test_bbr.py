@@ -95,7 +95,8 @@ DAMAGED = [
     (WHOLE.replace("topicFeats 1 2\nbeta 1 2 3", ""), "expected topicFeats"),
     (WHOLE.replace("modelType 1", "modelType 7"), "expected a link"),
     (WHOLE.replace("endofheader", "tfMethod 1\nendofheader"), "tfMethod"),
-    (WHOLE.replace("endofheader", "ngroups 2\nendofheader"), "groups"),
+    (WHOLE.replace("endofheader", "ngroups x\nendofheader"), "expected a number, got 'x'"),
+    (WHOLE.replace("endofheader", "ngroups 1\nendofheader").replace("beta 1 2 3", "betaHierSparse 5 0:1"), "a place"),
     (WHOLE.replace("endoftopic", "threshold 1 2\nendoftopic"), "one threshold"),
 ]
 

@@ -29,9 +29,6 @@ STDIN = ("-", "=")
 RULES = {1: "error", 2: "t11u", 3: "f1", 4: "ber", 5: "t13u"}
 SCORES = {0: "pearson", 1: "yule", 2: "chi2", 3: "bns"}
 NOT_HERE = {
-    "-g": "groups of a hierarchical model",
-    "--groups": "groups of a hierarchical model",
-    "--gvar": "group-level variances",
     "-R": "row ids, which need another build of BBR too",
     "--rowid": "row ids, which need another build of BBR too",
 }
@@ -121,6 +118,10 @@ def _common(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("-f", "--features", type=click.IntRange(min=0), default=0, help="How many features to keep.")
 @click.option("-u", "--utility", type=click.IntRange(0, 3), default=0, show_default=True,
               help="Score to select features by: 0 Pearson, 1 Yule's Q, 2 chi-square, 3 BNS.")  # fmt: skip
+@click.option("-g", "--groups", type=click.IntRange(min=0), default=0,
+              help="How many columns of 0 or 1 after the label say which groups a document is in.")  # fmt: skip
+@click.option("--gvar", callback=_numbers, help="Variance of a feature's weights in the groups around the one they "
+              "share; of several, cross-validation chooses one. Without it groups are passed over.")  # fmt: skip
 @click.option("--modelname", default="", help="Model name to store in the file.")
 @_common
 def train_command(datafile: str, modelfile: str, **options: Any) -> None:
@@ -128,11 +129,13 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     data = None if datafile == "-" else datafile
     check_output(modelfile, data, name="MODELFILE")
     _check_results(options["resultfile"], data)
-    corpus = _read(datafile)
+    corpus, groups = _read(datafile, options["groups"])
     announce_compiling()
     from lapwing.formats.bbr import write_bbr_model
 
-    model, answers = _train(corpus, options)
+    if options["gvar"] and not options["groups"]:
+        raise SettingsError("--gvar is for groups; say how many there are with -g")
+    model, answers = _train(corpus, groups if options["gvar"] else None, options)
     write_bbr_model(model, modelfile)
     _results(answers, options["resultfile"])
     if options["log"]:
@@ -145,15 +148,32 @@ def _check_results(resultfile: str | None, data: str | None) -> None:
         check_output(resultfile, data, name="-r")
 
 
-def _read(datafile: str) -> Corpus:
+def _read(datafile: str, count: int = 0) -> tuple[Corpus, np.ndarray]:
+    """The documents, and (n, count) the groups that they are in."""
+    import numpy as np
+
     from lapwing.cli._documents import standard_input
     from lapwing.corpus import read
 
     source: Any = standard_input("lines of BBR's data") if datafile == "-" else datafile
+    groups = np.zeros((0, count), dtype=bool)
+    if count:
+        source, groups = _split_groups(source, count)
     corpus = read(source, format="svmlight")
     if corpus.feature_names and corpus.feature_names[0] == "0":
         raise InputError(f"{corpus.name}: expected features of 1 or more, got 0, which is the intercept")
-    return corpus
+    return corpus, groups
+
+
+def _split_groups(source: Any, count: int) -> tuple[Any, np.ndarray]:
+    """The same data without the columns of groups, and these."""
+    import io
+
+    from lapwing.formats.bbr.groups import split_groups
+
+    content = Path(source).read_bytes() if isinstance(source, str) else source.read()
+    lines, groups = split_groups(content.decode("utf-8", "replace").splitlines(True), count, str(source))
+    return io.BytesIO("".join(lines).encode()), groups
 
 
 def _positive(corpus: Corpus) -> list[bool]:
@@ -175,7 +195,7 @@ class _Answers(NamedTuple):
         return cls(model.probability(scores)[:, 0], model.members(scores)[:, 0])
 
 
-def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, _Answers]:
+def _train(corpus: Corpus, groups: np.ndarray | None, options: dict[str, Any]) -> tuple[BbrModel, _Answers]:
     """The model, and what it says of the documents it was trained on."""
     from dataclasses import replace
 
@@ -187,6 +207,8 @@ def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, _Answers]
     labels = [(1,) if yes else (-1,) for yes in _positive(corpus)]
     if options["features"]:
         names, matrix = _selected(names, matrix, labels, options)
+    if groups is not None:
+        return _train_groups(corpus, names, matrix, groups, labels, options)
     training = Corpus(
         name=corpus.name, kind="vectors", documents=matrix, labels=labels, ids=corpus.ids, exclusive=True,  # type: ignore[arg-type]
         split=[], weights=corpus.weights, feature_names=names,
@@ -195,6 +217,7 @@ def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, _Answers]
     model = replace(
         from_linear(fitted, name=options["modelname"]), cosine=options["cosnorm"],
         standardized=options["standardize"], tuned=0 if options["probthres"] is not None else options["threshold"],
+        groups=options["groups"],
     )  # fmt: skip
     if options["probthres"] is not None:
         model = replace(model, threshold=score_of(options["probthres"]))
@@ -202,6 +225,55 @@ def _train(corpus: Corpus, options: dict[str, Any]) -> tuple[BbrModel, _Answers]
     if model.tuned and answers.chosen.all():
         model = replace(model, threshold=EVERYTHING)
     return model, answers
+
+
+def _train_groups(
+    corpus: Corpus, names: list[str], matrix: sp.csr_matrix, groups: np.ndarray, labels: list[tuple[int]],
+    options: dict[str, Any],
+) -> tuple[BbrModel, _Answers]:  # fmt: skip
+    """A weight for every feature in every group: formats/bbr/groups.py."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from lapwing.corpus import Corpus
+    from lapwing.formats.bbr import EVERYTHING, BbrModel, score_of, to_linear
+    from lapwing.formats.bbr.groups import by_groups, group_prior, group_weights, with_shared
+    from lapwing.selection.variance import choose_prior
+    from lapwing.stats.priors import norm_variance
+    from lapwing.training import train
+
+    for flag in ("standardize", "autosearch", "errbar", "pos", "neg"):
+        if options[flag]:
+            raise SettingsError(f"--{flag} does not go with groups, in BBR neither; leave it out")
+    settings, count = _settings(options), groups.shape[1]
+    columns, spread = with_shared(names, matrix, groups)
+    given = settings.cv.variances if settings.variance == "cv" else None
+    first = norm_variance(matrix) if isinstance(settings.variance, str) else float(settings.variance)
+    priors = [group_prior(names, count, variance, settings.prior) for variance in options["gvar"]]
+    variance, prior = first, priors[0]
+    if given is not None or len(priors) > 1:
+        y = np.where(np.ravel(labels) > 0, 1.0, -1.0)
+        plan = replace(settings.cv, variances=given or (first,))
+        at, curve = choose_prior(columns, spread, y, priors, plan, tol=settings.tol, max_iter=settings.max_iter)
+        variance, prior = curve.chosen, priors[at]
+        log.info("variance %g, in groups %g", variance, options["gvar"][at])
+    training = Corpus(
+        name=corpus.name, kind="vectors", documents=spread, labels=labels, ids=corpus.ids, exclusive=True,  # type: ignore[arg-type]
+        split=[], weights=corpus.weights, feature_names=columns,
+    )  # fmt: skip
+    fitted = train(training, replace(settings, prior=prior, variance=variance), classes=[-1, 1])
+    dense = fitted.weights.toarray()[0]
+    weights = dict(zip(fitted.feature_names, dense.tolist(), strict=True))
+    model = BbrModel(
+        tuple(sorted(map(int, names))), {}, 0.0, float(fitted.thresholds[0]), name=options["modelname"],
+        cosine=options["cosnorm"], tuned=0 if options["probthres"] is not None else options["threshold"],
+        groups=count, by_group=group_weights(names, np.array([weights.get(column, 0.0) for column in columns]), count),
+    )  # fmt: skip
+    if options["probthres"] is not None:
+        model = replace(model, threshold=score_of(options["probthres"]))
+    answers = _Answers.of(to_linear(model, corpus.name), *by_groups(names, matrix, groups))
+    return (replace(model, threshold=EVERYTHING), answers) if model.tuned and answers.chosen.all() else (model, answers)
 
 
 def _selected(
@@ -284,13 +356,17 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
 
     import numpy as np
 
-    from lapwing.formats.bbr import load, normalized, score_of
+    from lapwing.formats.bbr import kind_of, load, normalized, read_bbr_model, score_of
+    from lapwing.formats.bbr.groups import by_groups
     from lapwing.model import Columns
 
     _check_results(resultfile, modelfile)
-    corpus = _read(datafile)
     model, cosine = load(modelfile)
+    theirs = read_bbr_model(modelfile) if kind_of(modelfile) == "bbr" else None
+    corpus, groups = _read(datafile, 0 if theirs is None else theirs.groups)
     names, matrix = list(corpus.feature_names or ()), normalized(corpus.documents, cosine)
+    if theirs is not None and theirs.by_group:
+        names, matrix = by_groups(names, matrix, groups)
     if model.link == "softmax":
         if probthres is not None:
             raise SettingsError("--probthres is for two classes; a BMR model takes the most probable")

@@ -27,7 +27,8 @@ from lapwing.solvers.problem import Problem
 from lapwing.solvers.selected_ridge import prune
 from lapwing.stats.links import as_link, log_sum_exp
 from lapwing.stats.objective import PriorArrays
-from lapwing.stats.priors import Laplace, Prior, check_variance
+from lapwing.stats.prior_table import PriorTable
+from lapwing.stats.priors import Columns, Laplace, Prior, check_variance
 
 BRACKET = 100.0  # factor in variance by which the search steps out
 GAIN = 0.01  # the search ends when a step gains less than this, relative to the log-likelihood
@@ -290,6 +291,38 @@ class _JointOverMatrix(_OverMatrix):
         if self.apart is not None:
             return self.apart.joint_log_likelihood(multinomial.spread(self.problem, beta))
         return multinomial.log_likelihood(self.problem, self.y, self.validation[run], beta)
+
+
+def choose_prior(
+    names: Sequence[str],
+    X: sp.csr_matrix,
+    y: np.ndarray,
+    priors: Sequence[Prior],
+    plan: CrossValidation,
+    *,
+    weight: np.ndarray | None = None,
+    seed: int = 0,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+    link: str = "logit",
+) -> tuple[int, VarianceCurve]:
+    """Which of several priors over named columns, and which variance under it, held-out documents like best.
+
+    Priors that differ in the variances of groups of features (`lapwing.priors.by_group`) have these chosen together.
+    """
+    columns = Columns(names, X)
+    best: tuple[int, VarianceCurve] | None = None
+    for k, prior in enumerate(priors):
+        problem = Problem(X, kinds=prior.kinds(columns) if isinstance(prior, PriorTable) else None)
+        curve = choose_variance(
+            problem, y, np.ones(len(y)) if weight is None else weight, prior.bind(columns, None), plan, method="cv",
+            start=1.0, seed=np.random.SeedSequence(seed), tol=tol, max_iter=max_iter, link=link,
+        )  # fmt: skip
+        if best is None or curve.total.max() > best[1].total.max():
+            best = k, curve
+    if best is None:
+        raise SettingsError("expected one or more priors to choose from, got none")
+    return best
 
 
 def _sums(values: np.ndarray) -> list[float]:

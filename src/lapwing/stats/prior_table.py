@@ -469,6 +469,23 @@ def _spaced(name: str) -> str:
     return "".join(letter if letter.isalnum() else " " for letter in name)
 
 
+def by_group(
+    groups: Mapping[str, Hashable], variances: Mapping[Hashable, object], base: str | Prior = "laplace"
+) -> PriorTable:
+    """A variance for every group of features: absolute, or a multiple of the global one, such as "0.1x".
+
+    groups      feature → its group; features of no group keep the global variance
+    variances   group → variance
+
+    >>> table = by_group({"wheat": "title", "corn": "title", "the": "body"}, {"title": "4x", "body": 0.5})
+    >>> [str(row).split("\\t")[::2] for row in table.rows]
+    [['wheat', '4.0x'], ['corn', '4.0x'], ['the', '0.5']]
+    """
+    if unknown := sorted({str(group) for group in groups.values() if group not in variances}):
+        raise PriorError(f"expected a variance for every group, found none for {', '.join(unknown)}")
+    return PriorTable(tuple(row(name, variance=variances[group]) for name, group in groups.items()), base)
+
+
 def by_idf(base: str | Prior = "laplace") -> PriorTable:
     """Rare words with larger variances, IDF² times the global one, in place of values multiplied by IDF."""
     return PriorTable((row(OTHERS, variance="idf"),), base)

@@ -9,6 +9,13 @@ BBR 4.03, whose reader goes by tokens and ignores line ends; betas in the order 
     topicFeats 1 2 … | beta b1 b2 … intercept | threshold t
     endoftopic
 
+With groups (-g n) the header has `ngroups n` first, and with --gvar there are, in place of beta, lines
+
+    betaHierSparse place group:weight …
+
+of places in topicFeats, counted from 0, the intercept's after the last, and of groups, counted from 0. (BBR 4.03 itself
+writes the address of those lines into its file, and not the lines.)
+
 BMR 3.03, whose reader goes by lines; the intercept is feature 0, last:
 
     Bayesian Polytomous Regression model file ver 2.5
@@ -42,6 +49,8 @@ class BbrModel:
     weights         feature → coefficient, zeros left out
     threshold       on the linear score, which must reach it
     tuned           BBR's number of the rule by which it was tuned (-t)
+    groups          how many columns of groups its documents have (-g)
+    by_group        where these have weights of their own (--gvar): those of each, 0 the intercept; `weights` are empty
     """
 
     features: tuple[int, ...]
@@ -54,6 +63,8 @@ class BbrModel:
     cosine: bool = False
     standardized: bool = False
     tuned: int = 0
+    groups: int = 0
+    by_group: tuple[dict[int, float], ...] = ()
 
 
 @dataclass(frozen=True)

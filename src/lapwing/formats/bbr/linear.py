@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.formats.bbr.contents import LINK_CODES, BbrModel, BmrModel
+from lapwing.formats.bbr.groups import in_group
 from lapwing.formats.bbr.reading import kind_of, read_bbr_model, read_bmr_model
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.stats.links import as_link
@@ -50,10 +51,15 @@ def normalized(matrix: sp.csr_matrix, cosine: bool) -> sp.csr_matrix:
 def to_linear(model: BbrModel, source: str) -> LinearModel:
     """Two exclusive classes, "-1" and "1". Ours says yes above the threshold, BBR's from it on.
 
-    Documents for a model with `cosine` must have been `normalized`, here and below.
+    Documents for a model with `cosine` must have been `normalized`, here and below; those for one with groups have the
+    columns of groups.py.
     """
     names = [str(i) for i in model.features]
     weights = np.array([[model.weights.get(i, 0.0) for i in model.features]]).reshape(1, -1)
+    if model.by_group:
+        ids = [*model.features, 0]
+        weights = np.array([[of.get(i, 0.0) for of in model.by_group for i in ids]])
+        names = [in_group(i, g) for g in range(len(model.by_group)) for i in ids]
     return LinearModel(
         link=model.link, classes=("-1", "1"), exclusive=True, weights=sp.csr_matrix(weights),
         intercepts=np.array([model.intercept]),

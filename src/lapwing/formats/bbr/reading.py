@@ -11,6 +11,8 @@ from typing import NoReturn
 from lapwing.errors import ModelFileError
 from lapwing.formats.bbr.contents import BBR_TITLE, BMR_TITLES, LINK_CODES, BbrModel, BmrModel
 
+MOST_GROUPS = 10_000
+
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """ "bbr", "bmr", or "" for any other file, by its first line."""
@@ -130,7 +132,8 @@ class _Tokens:
         for word in words:
             if word in expected and not (keyword == "topic" and not self.said["topic"]):
                 keyword = word
-                self.said[keyword] = []
+                if word != "betaHierSparse" or word not in self.said:  # which has a line for every feature
+                    self.said[keyword] = []
                 if keyword == "endofheader":
                     expected = self.TOPIC
                 elif keyword == "endoftopic":
@@ -146,14 +149,13 @@ class _Tokens:
 
     def model(self) -> BbrModel:
         said = self.said
-        if "ngroups" in said or "betaHierSparse" in said:
-            self.fail("the model has groups (-g), which are not supported")
         _check_header(self.path, said.get("tfMethod"), said.get("idfMethod"))
-        for needed in ("topicFeats", "beta"):
+        grouped = "ngroups" in said and "beta" not in said
+        for needed in ("topicFeats", "betaHierSparse" if grouped else "beta"):
             if needed not in said:
                 self.fail(f"expected {needed}, found none")
         features = [int(i) for i in _numbers(self.path, said["topicFeats"], int)]
-        beta = _numbers(self.path, said["beta"], float)
+        beta = [0.0] * (len(features) + 1) if grouped else _numbers(self.path, said["beta"], float)
         if len(beta) != len(features) + 1 or len(set(features)) != len(features):
             self.fail(f"expected {len(features) + 1} betas, one per feature and the intercept, got {len(beta)}")
         kinds = _numbers(self.path, said.get("modelType", ["1"])[:4], float) + [0.0] * 4
@@ -175,4 +177,27 @@ class _Tokens:
             cosine=said.get("cosineNormalize", ["0"]) == ["1"],
             standardized=kinds[3] != 0,
             tuned=int(kinds[2]),
+            groups=self._group_count(),
+            by_group=self._groups([*features, 0]) if grouped else (),
         )
+
+    def _group_count(self) -> int:
+        count = [int(n) for n in _numbers(self.path, self.said.get("ngroups", ["0"]), int)]
+        if len(count) != 1 or count[0] > MOST_GROUPS:
+            self.fail(f"expected one number of groups, {MOST_GROUPS} at most, got {self.said['ngroups'][:3]}")
+        return count[0]
+
+    def _groups(self, features: list[int]) -> tuple[dict[int, float], ...]:
+        """Of lines `place group:weight …`: a word without a colon begins one."""
+        groups: tuple[dict[int, float], ...] = tuple({} for _ in range(self._group_count()))
+        place = -1
+        for word in self.said["betaHierSparse"]:
+            if ":" not in word:
+                place = int(_numbers(self.path, [word], int)[0])
+                continue
+            group, _, weight = word.partition(":")
+            (g,), (w,) = _numbers(self.path, [group], int), _numbers(self.path, [weight], float)
+            if not 0 <= place < len(features) or g >= len(groups):
+                self.fail(f"expected a place below {len(features)} and a group below {len(groups)}, got {word[:40]!r}")
+            groups[int(g)][features[place]] = w
+        return groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from lapwing.formats.bbr.contents import BBR_TITLE, BMR_TITLES, LINK_CODES, BbrModel, BmrModel
@@ -11,10 +12,16 @@ from lapwing.formats.files import write_beside
 
 def write_bbr_model(model: BbrModel, path: str | os.PathLike[str]) -> None:
     """Beside `path`, then renamed: as BBRtrain 4.03 lays it out, to the blank."""
-    order = sorted(model.weights)
+    if model.by_group:
+        order = sorted({i for weights in model.by_group for i in weights} - {0})
+        betas = list(_of_groups(order, model.by_group))
+    else:
+        order = sorted(model.weights)
+        betas = [" ".join(["beta", *(f"{model.weights[i]:.12e}" for i in order), f"{model.intercept:.12e}"])]
     kinds = (LINK_CODES[model.link], 1, model.tuned, int(model.standardized))
     lines = [
         f"{BBR_TITLE} ver 2",
+        *([f"ngroups {model.groups}"] if model.groups else []),
         "tfMethod 0",
         "idfMethod 0",
         f"cosineNormalize {int(model.cosine)}",
@@ -25,11 +32,18 @@ def write_bbr_model(model: BbrModel, path: str | os.PathLike[str]) -> None:
         f"modelType {' '.join(map(str, kinds))} ",
         "design 0",
         " ".join(["topicFeats", *map(str, order)]),
-        " ".join(["beta", *(f"{model.weights[i]:.12e}" for i in order), f"{model.intercept:.12e}"]),
+        *betas,
         f"threshold {model.threshold:.12e}",
         "endoftopic",
     ]
     write_beside(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+def _of_groups(order: list[int], groups: tuple[dict[int, float], ...]) -> Iterator[str]:
+    for place, feature in enumerate([*order, 0]):
+        cells = [f"{g}:{weights[feature]:.12e}" for g, weights in enumerate(groups) if feature in weights]
+        if cells:
+            yield " ".join(["betaHierSparse", str(place), *cells])
 
 
 def write_bmr_model(model: BmrModel, path: str | os.PathLike[str]) -> None:
