@@ -17,7 +17,7 @@ import lapwing
 from lapwing.corpus import read
 from lapwing.evaluate import look_mislabelled
 from lapwing.reporting import Contents, page
-from lapwing.reporting.mistakes import worst_mistakes
+from lapwing.reporting.mistakes import Worst, ranked_mistakes
 from lapwing.reporting.page import SCRIPTS, embedded, scripts
 from reporting.build import ATTACKS, EXTREME, model, texts
 from reporting.open import assert_same, opened
@@ -259,7 +259,9 @@ def test_worst_mistakes_and_labels_to_look_at() -> None:
     proba = np.array([[0.9], [0.8], [0.99], [0.01], [0.3], [0.02], [0.6]])
     truth = np.array([[True], [True], [False], [True], [False], [False], [False]])
     chosen = proba > 0.5
-    assert worst_mistakes(proba, truth, chosen) == [(2, 0), (3, 0), (6, 0)]
+    found = Worst(3)
+    found.add(ranked_mistakes(proba, truth, chosen), proba, truth, first=5)
+    assert [(one.document, one.row) for one in found] == [(2, 5), (3, 5), (6, 5)]
     # members have 0.57 on average, others 0.4775: documents 2 and 6 look like members, 3 like none
     assert look_mislabelled(proba, truth) == [(2, 0), (3, 0), (6, 0)]
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import Evaluation, evaluate
@@ -125,11 +126,17 @@ def assess(
 
 def membership(labels: Sequence[tuple[Hashable, ...]], categories: Sequence[Hashable]) -> np.ndarray:
     """(documents, categories) True where the document has the label."""
+    return memberships(labels, categories).toarray()
+
+
+def memberships(labels: Sequence[tuple[Hashable, ...]], categories: Sequence[Hashable]) -> sp.csc_matrix:
+    """The same, sparse."""
     number = {label: k for k, label in enumerate(categories)}
-    truth = np.zeros((len(labels), len(number)), dtype=bool)
-    for i, row in enumerate(labels):
-        truth[i, [number[label] for label in row if label in number]] = True
-    return truth
+    columns = [sorted({number[label] for label in row if label in number}) for row in labels]
+    pointer = np.append(0, np.cumsum([len(row) for row in columns], dtype=np.int64))
+    places = np.fromiter((k for row in columns for k in row), dtype=np.int64, count=int(pointer[-1]))
+    truth = sp.csr_matrix((np.ones(len(places), dtype=bool), places, pointer), shape=(len(labels), len(number)))
+    return truth.tocsc()
 
 
 def assess_category(proba: np.ndarray, truth: np.ndarray) -> CategoryAssessment:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
+
 import numpy as np
 
 
@@ -16,7 +19,11 @@ def look_mislabelled(proba: np.ndarray, truth: np.ndarray) -> list[tuple[int, in
 
     proba, truth   (documents, categories)
     """
-    suspects: list[tuple[float, int, int]] = []
+    return [(i, k) for _, _, i, k in sorted(ranked_suspects(proba, truth), key=lambda one: (-one[1], *one[2:]))]
+
+
+def ranked_suspects(proba: np.ndarray, truth: np.ndarray) -> Iterator[tuple[int, float, int, int]]:
+    """(0, loss, document, category) of the same, category by category."""
     for k in range(proba.shape[1]):
         known = np.flatnonzero(~np.isnan(proba[:, k]))
         p, inside = proba[known, k], truth[known, k]
@@ -27,8 +34,7 @@ def look_mislabelled(proba: np.ndarray, truth: np.ndarray) -> list[tuple[int, in
             continue
         strange = np.flatnonzero(np.where(inside, p <= other, p >= max(member, 0.5)))
         loss = surprise(p[strange], inside[strange])
-        suspects += zip((-loss).tolist(), known[strange].tolist(), [k] * len(strange), strict=True)
-    return [(i, k) for _, i, k in sorted(suspects)]
+        yield from zip(repeat(0), loss.tolist(), known[strange].tolist(), repeat(k))
 
 
 def surprise(proba: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from lapwing.evaluate import Assessment, compare, look_mislabelled, membership
-from lapwing.evaluate.measures import memorised
+from lapwing.evaluate import Assessment, compare
+from lapwing.evaluate.assessment import memberships
+from lapwing.evaluate.measures import BLOCK_SCORES, memorised
+from lapwing.evaluate.mislabelled import ranked_suspects
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
-from lapwing.reporting.mistakes import Reader, worst_mistakes
+from lapwing.reporting.mistakes import MOST_MISTAKES, Reader, Worst, ranked_mistakes
 
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
 MOST_SUSPECTS = 40
-MOST_PREDICTED = 8  # labels that are named beside a mistake
 EXAMPLE = range(150, 900)  # characters of the text that stands in the box at first
 
 
@@ -120,30 +121,43 @@ def read_documents(
     model: LinearModel, documents: Any, matrix: Any, ids: Sequence[str], labels: Sequence[tuple[Any, ...]]
 ) -> dict[str, Any]:
     """The mistakes, the labels to look at, and an example for the box."""
-    scores = model.scores(matrix)
-    own = slice(-len(model.categories), None)  # of two exclusive classes that which has the weights
-    proba, chosen = model.class_proba(scores)[:, own], model.decide(scores)[:, own]
-    truth = membership(labels, model.categories)
-    reader = Reader(model, documents, ids, labels)
-    decided = model.decide(scores)
-
-    def record(i: int, k: int) -> dict[str, Any]:
-        put_in = [str(model.classes[c]) for c in np.flatnonzero(decided[i]).tolist()]
-        more = {"more": len(put_in) - MOST_PREDICTED} if len(put_in) > MOST_PREDICTED else {}
-        return reader.record(i, k, proba, truth, put_in[:MOST_PREDICTED]) | {"document": i} | more
-
-    suspects = look_mislabelled(proba, truth)[:MOST_SUSPECTS]
-    doubted = set(suspects)
-    mistakes = worst_mistakes(proba, truth, chosen)
+    wrong, strange = Worst(MOST_MISTAKES), Worst(MOST_SUSPECTS)
+    known = set(model.categories)
+    right = np.array([not known.isdisjoint(row) for row in labels], dtype=bool)
+    for first, proba, truth, chosen in _by_category(model, matrix, labels):
+        wrong.add(ranked_mistakes(proba, truth, chosen), proba, truth, first)
+        strange.add(ranked_suspects(proba, truth), proba, truth, first)
+        right &= (truth == chosen).all(axis=1)
+    reader = Reader(model, documents, ids, labels, model.predict(matrix))
+    doubted = {(one.document, one.row) for one in strange}
     shown: dict[str, Any] = {
-        "mistakes": [record(i, k) | {"suspect": (i, k) in doubted} for i, k in mistakes],
-        "suspects": [record(i, k) for i, k in suspects],
+        "mistakes": [reader.record(one) | {"suspect": (one.document, one.row) in doubted} for one in wrong],
+        "suspects": [reader.record(one) for one in strange],
     }
     if model.weighting is not None:
-        right = np.flatnonzero((truth == chosen).all(axis=1) & truth.any(axis=1))
-        fitting = [i for i in right.tolist() if len(documents[i]) in EXAMPLE]
-        shown["example"] = documents[max(fitting, key=lambda i: int(truth[i].sum()))] if fitting else None
+        fitting = [i for i in np.flatnonzero(right).tolist() if len(documents[i]) in EXAMPLE]
+        shown["example"] = (
+            documents[max(fitting, key=lambda i: len(known.intersection(labels[i])))] if fitting else None
+        )
     return shown
+
+
+def _by_category(
+    model: LinearModel, matrix: Any, labels: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+    """(number of the first, probabilities, labels, decisions) of categories, of all documents: as many at a time as
+    have scores that fit in memory, and exclusive ones, which depend on each other, all at once."""
+    truth = memberships(labels, model.categories)
+    if model.exclusive:
+        own = slice(-len(model.categories), None)  # of two exclusive classes that which has the weights
+        scores = model.scores(matrix)
+        yield 0, model.class_proba(scores)[:, own], truth.toarray(), model.decide(scores)[:, own]
+        return
+    size = max(1, BLOCK_SCORES // max(len(labels), 1))
+    for first in range(0, len(model.categories), size):
+        rows = slice(first, min(first + size, len(model.categories)))
+        scores = model.scores(matrix, rows=rows)
+        yield first, model.probability(scores), truth[:, rows].toarray(), model.members(scores, rows)
 
 
 def _categories(contents: Contents) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,37 +13,74 @@ from lapwing.model import LinearModel
 
 PER_CATEGORY = 4  # of each kind of mistake
 MOST_MISTAKES = 400
+MOST_PREDICTED = 8  # labels that are named beside it
 MOST_CHARACTERS = 1500  # of a text shown
 
 
-def worst_mistakes(proba: np.ndarray, truth: np.ndarray, chosen: np.ndarray) -> list[tuple[int, int]]:
-    """(document, category) of wrong decisions: the worst of every category, then the next worst of each, and so on.
+class Decision(NamedTuple):
+    """What was said of a document and a category, in the order in which it is to be read."""
+
+    rank: int  # among those of its kind in the category
+    loss: float  # less is more
+    document: int
+    row: int
+    probability: float
+    labelled: bool
+
+
+class Worst:
+    """The first of many decisions, which come a few categories at a time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.found: list[Decision] = []
+
+    def add(
+        self, ranked: Iterable[tuple[int, float, int, int]], proba: np.ndarray, truth: np.ndarray, first: int
+    ) -> None:
+        """Columns of proba and truth, (documents, categories), are the categories from `first` on."""
+        new = [Decision(r, -loss, i, first + k, float(proba[i, k]), bool(truth[i, k])) for r, loss, i, k in ranked]
+        self.found = heapq.nsmallest(self.most, [*self.found, *new])
+
+    def __iter__(self) -> Iterator[Decision]:
+        return iter(self.found)
+
+
+def ranked_mistakes(proba: np.ndarray, truth: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, float, int, int]]:
+    """(rank, loss, document, category) of wrong decisions, the worst of every category and kind: by rank, the worst of
+    each come first, then the next worst of each, and so on.
 
     proba, truth, chosen   (documents, categories)
     """
-    ranked: list[tuple[int, float, int, int]] = []
-    for k in range(proba.shape[1]):
-        for wrong in (truth[:, k] & ~chosen[:, k], ~truth[:, k] & chosen[:, k]):
-            rows = np.flatnonzero(wrong)
+    wrong = truth != chosen
+    for k in np.flatnonzero(wrong.any(axis=0)).tolist():
+        for kind in (truth[:, k], chosen[:, k]):
+            rows = np.flatnonzero(wrong[:, k] & kind)
             loss = surprise(proba[rows, k], truth[rows, k])
-            for place, i in enumerate(np.argsort(-loss, kind="stable")[:PER_CATEGORY]):
-                ranked.append((place, -float(loss[i]), int(rows[i]), k))
-    return [(document, k) for _, _, document, k in sorted(ranked)[:MOST_MISTAKES]]
+            for rank, i in enumerate(np.argsort(-loss, kind="stable")[:PER_CATEGORY].tolist()):
+                yield rank, float(loss[i]), int(rows[i]), k
 
 
 class Reader:
     """Documents as the page shows them: cut to a length, with the words that spoke for and against."""
 
     def __init__(
-        self, model: LinearModel, documents: Any, ids: Sequence[str], labels: Sequence[tuple[Any, ...]]
+        self,
+        model: LinearModel,
+        documents: Any,
+        ids: Sequence[str],
+        labels: Sequence[tuple[Any, ...]],
+        predicted: Sequence[Any],
     ) -> None:
         self.model, self.documents, self.ids, self.labels = model, documents, ids, labels
+        self.predicted = predicted
 
-    def record(self, i: int, k: int, proba: np.ndarray, truth: np.ndarray, put_in: Sequence[str]) -> dict[str, Any]:
-        """Document i with category k; `put_in` is what the model says of it."""
+    def record(self, one: Decision) -> dict[str, Any]:
+        put_in = self.predicted[one.document]
+        put_in = [str(label) for label in (put_in if isinstance(put_in, tuple) else (put_in,))]
         shown: dict[str, Any] = {"text": None, "cut": False, "marks": []}
         if self.model.weighting is not None:
-            explained = self.model.explain(self.documents[i], [self.model.categories[k]])
+            explained = self.model.explain(self.documents[one.document], [self.model.categories[one.row]])
             text = explained.text
             shown = {
                 "text": text[:MOST_CHARACTERS],
@@ -55,12 +93,14 @@ class Reader:
                 ],
             }
         return {
-            "row": k,
-            "missed": bool(truth[i, k]),
-            "probability": float(f"{proba[i, k]:.4g}"),
-            "loss": float(f"{surprise(proba[i : i + 1, k], truth[i : i + 1, k])[0]:.4g}"),
-            "id": str(self.ids[i]),
-            "labels": [str(label) for label in self.labels[i]],
-            "predicted": list(put_in),
+            "row": one.row,
+            "document": one.document,
+            "missed": one.labelled,
+            "probability": float(f"{one.probability:.4g}"),
+            "loss": float(f"{-one.loss:.4g}"),
+            "id": str(self.ids[one.document]),
+            "labels": [str(label) for label in self.labels[one.document]],
+            "predicted": put_in[:MOST_PREDICTED],
+            **({"more": len(put_in) - MOST_PREDICTED} if len(put_in) > MOST_PREDICTED else {}),
             **shown,
         }

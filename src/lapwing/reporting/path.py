@@ -46,7 +46,7 @@ def coefficient_path(
 
     if (reason := no_path(model)) is not None:
         raise InputError(reason)
-    inside, chosen = membership(labels, model.categories)[:, row], float(model.fits.variance[row])
+    inside, chosen = membership(labels, [model.categories[row]])[:, 0], float(model.fits.variance[row])
     if not inside.any():
         raise InputError(f"no document of the data is in {model.categories[row]!r}; there is no path to fit")
     variances = chosen * np.logspace(STRONGER, WEAKER, POINTS)

@@ -105,7 +105,7 @@ class CategoryData:
         X = model.vectors(documents)
         if X.shape[0] != len(labels):
             raise InputError(f"expected labels for {X.shape[0]} documents, got {len(labels)}")
-        y = np.where(membership(labels, model.categories)[:, row], 1.0, -1.0)
+        y = np.where(membership(labels, [model.categories[row]])[:, 0], 1.0, -1.0)
         found = cls(model, row, X, y, document_weights(model, row, labels, None, settings_of(model)))
         found.check()
         return found
