@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from reporting.build import model as text_model
 
 import lapwing
 from cli import build
 from cli.run import Command
+from lapwing.formats import save
 
 
 def test_json_holds_the_whole_model(run: Command, model: Path) -> None:
@@ -104,3 +108,21 @@ def test_how_sure_it_is_of_its_words(run: Command, model: Path, news: Path, tmp_
     for word in told["categories"][0]["weights"]:
         assert word["interval"][0] < word["weight"] < word["interval"][1]
     assert "--data needs --category" in run("inspect", model, "--data", news).err
+
+
+def test_of_very_many_categories_the_largest_are_shown(run: Command, tmp_path: Path) -> None:
+    many = np.arange(600)
+    made = text_model(classes=tuple(f"topic {k}" for k in many))
+    made = replace(made, fits=replace(made.fits, positives=many % 7))
+    save(made, tmp_path / "many.lapwing")
+    shown = run("inspect", tmp_path / "many.lapwing").out
+    assert "and 550 more" in shown
+    assert "topic 6 " in shown
+    assert "topic 5 " not in shown
+    found = run("inspect", tmp_path / "many.lapwing", "--find", "TOPIC 59").out
+    assert [line.split()[1] for line in found.splitlines() if line.startswith("topic")] == [
+        "59",
+        *map(str, range(590, 600)),
+    ]
+    assert len(run("inspect", tmp_path / "many.lapwing", "--all").lines) > 600
+    assert run("inspect", tmp_path / "many.lapwing", "--find", "wheat").code == 2

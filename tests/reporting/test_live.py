@@ -170,3 +170,19 @@ def test_promises_are_those_of_python(chromium: Any, tmp_path: Path, kind: str) 
                 assert {name for name, (_, chosen) in answer.items() if chosen} == {
                     str(label) for label, inside in zip(made.classes, row, strict=True) if inside
                 }, (kind_, rate, text)
+
+
+def test_one_of_very_many_is_found_by_typing(chromium: Any, tmp_path: Path) -> None:
+    names = tuple(f"topic {k}" for k in range(599))
+    made = model(classes=(*names, "the harvest of corn"))
+    with opened(chromium, write(tmp_path / "page.html", made)) as shown:
+        page = shown.page
+        assert page.locator("#category-choice option").count() == 0
+        page.locator("#category-choice").fill("harv")
+        offered = page.locator("#category-names option").evaluate_all("(all) => all.map((one) => one.value)")
+        assert offered == ["the harvest of corn"]
+        page.locator("#category-choice").press("Enter")
+        assert page.locator("#category h3.big").inner_text() == "the harvest of corn"
+        page.locator("#category-choice").fill("topic 17")
+        assert page.locator("#category h3.big").inner_text() == "topic 17"
+        assert page.locator("#categories tbody tr").count() == 25

@@ -20,7 +20,7 @@ from lapwing.cli._common import (
 )
 from lapwing.cli._output import echo, json_option, print_json, show, table, width
 from lapwing.cli._progress import announce_compiling, progress_bar
-from lapwing.errors import InputError
+from lapwing.errors import InputError, some
 from lapwing.stats.links import as_link
 
 if TYPE_CHECKING:
@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
+MANY = 500  # categories, of which only SOME are shown, those of most documents
+SOME = 50
+
 
 @click.command("inspect")
 @model_argument
 @click.option("--category", "categories", multiple=True, help="Only this category; may be given several times.")
+@click.option("--find", metavar="TEXT", help="Only categories with this in their names, in either case.")
+@click.option("--all", "everything", is_flag=True, help="All categories, also where there are hundreds.")
 @click.option("--top", type=click.IntRange(min=1), help="Words per category  [default: 6; all with --category]")
 @click.option(
     "--data",
@@ -55,6 +60,8 @@ Record = dict[str, Any]
 def command(
     model: str,
     categories: tuple[str, ...],
+    find: str | None,
+    everything: bool,
     top: int | None,
     data: str | None,
     halves: int,
@@ -74,6 +81,13 @@ def command(
         echo(_command(loaded, model))
         return
     rows = rows_named(loaded, categories)
+    if find is not None:
+        rows = [row for row in rows if find.lower() in str(loaded.categories[row]).lower()]
+        if not rows:
+            raise InputError(f"no category has {find!r} in its name; the model has {some(loaded.categories)}")
+    left_out = 0
+    if not (everything or as_json or categories) and len(rows) > MANY:
+        left_out, rows = len(rows) - SOME, sorted(rows, key=lambda row: (-loaded.fits.positives[row], row))[:SOME]
     limit = top or (None if categories or as_json else 6)
     if data is not None and not categories:
         raise InputError("--data needs --category NAME: how sure a word is, is worked out for one category at a time")
@@ -85,7 +99,8 @@ def command(
     elif categories:
         show(*_about(loaded), *(part for record in records for part in ("", *_in_full(record, loaded))))
     else:
-        show(*_about(loaded), "", _overview(loaded, records))
+        more = f"and {left_out:,} more, with fewer documents; --find TEXT looks for names, --all shows all"
+        show(*_about(loaded), "", _overview(loaded, records), *([more] if left_out else []))
 
 
 def _add_certainty(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from lapwing.evaluate import Assessment, compare
-from lapwing.evaluate.assessment import memberships
+from lapwing.evaluate.assessment import CategoryAssessment, memberships
 from lapwing.evaluate.measures import BLOCK_SCORES, memorised
 from lapwing.evaluate.mislabelled import ranked_suspects
 from lapwing.model import LinearModel
@@ -184,10 +184,17 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
         if seen is not None:
             row = evaluated[label]
             one |= {name: row[name] for name in ("errors", "precision", "recall", "f1", "auc")}
-            one |= {"test": row["tp"] + row["fn"], "assessment": asdict(seen.categories[k])}
-            one |= {"calibration": _calibration(row["calibration"])}
+            one |= {"test": row["tp"] + row["fn"], "assessment": None, "calibration": None}
+            if one["test"]:
+                one |= {"assessment": _assessed(seen.categories[k]), "calibration": _calibration(row["calibration"])}
         rows.append(one)
     return rows
+
+
+def _assessed(one: CategoryAssessment) -> dict[str, Any]:
+    """Without the thresholds that nothing is over."""
+    over = sum(any(step) for step in one.grid)
+    return {"positives": one.positives, "grid": one.grid[:over], "cuts": one.cuts}
 
 
 def _evaluation(seen: Assessment) -> dict[str, Any]:
@@ -201,6 +208,7 @@ def _evaluation(seen: Assessment) -> dict[str, Any]:
         "left_out": evaluation["categories_left_out"],
         "unknown": len(evaluation["labels_unknown_to_the_model"]),
         "memorised": memorised(evaluation.get("trained_on")),
+        "ranking": evaluation.get("ranking"),
     }
 
 

@@ -74,7 +74,25 @@ def shell(title: str, body: str, *, style: str = "", script: str = "", connect: 
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], whole)
 
 
+def in_columns(categories: list[dict[str, Any]]) -> dict[str, Any]:
+    """Categories, in the order of their rows, by what is said of them: what is the same of all once."""
+    same, each = {}, {}
+    for key in [key for key in categories[0] if key not in ("name", "row")]:
+        values = [_short(one[key]) for one in categories]
+        if all(value == values[0] for value in values):
+            same[key] = values[0]
+        else:
+            each[key] = values
+    return {"names": [one["name"] for one in categories], "same": same, "each": each}
+
+
+def _short(value: Any) -> Any:
+    """As many digits as anybody reads."""
+    return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
 def page(data: dict[str, Any], *, connect: str = "'none'") -> str:
     """The page that shows `data`, which `contents` makes."""
     script = scripts((data.get("live") or {}).get("stemmer"))
-    return shell(str(data["title"]), static("page.html"), script=script, connect=connect, data=embedded(data))
+    shown = embedded({**data, "categories": in_columns(data["categories"])})
+    return shell(str(data["title"]), static("page.html"), script=script, connect=connect, data=shown)

@@ -21,6 +21,7 @@ from lapwing.reporting.live import refusal
 from lapwing.reporting.page import page
 from lapwing.reporting.path import category_to_follow, coefficient_path, no_path
 
+PLACES = (1, 3, 5)  # of rankings
 HALVES = 20  # of the training documents that a followed category is fitted to
 
 Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
@@ -125,14 +126,21 @@ def _on_documents(
     compared = []
     for title, other in others:
         documents = in_columns(part, other)
-        compared.append(Rival(title, other, assess(other, [(documents, part.labels)], corpus.name)[1]))
+        compared.append(
+            Rival(title, other, assess(other, [(documents, part.labels)], corpus.name, **_ranked(other))[1])
+        )
         _tell(progress, "evaluating models", len(others) + 1)
     documents = in_columns(part, model)
-    assessment = assess(model, [(documents, part.labels)], corpus.name)[1]
+    assessment = assess(model, [(documents, part.labels)], corpus.name, **_ranked(model))[1]
     _tell(progress, "evaluating models", len(others) + 1)
     shown = read_documents(model, part.documents, model.vectors(documents), part.ids, part.labels)
     paths, certainty = _followed(model, corpus, follow, progress)
     return Contents(name, model, assessment, shown, paths, certainty, compared)
+
+
+def _ranked(model: LinearModel) -> dict[str, Any]:
+    """Where a document may have several of many categories, their ranking is measured, too."""
+    return {"at": PLACES} if not model.exclusive and len(model.classes) > 2 * PLACES[-1] else {}
 
 
 def _followed(

@@ -1,6 +1,7 @@
 // The box to type a text into. A backend answers classify(text) and explain(text, class), here or on a server.
 
 const FIRST = 8; // classes shown before "show all"
+const MOST_SHOWN = 4000; // and after it
 
 // What can be promised of the answers, as options of a select; the first is to promise nothing.
 function promiseOptions(promises, exclusive) {
@@ -108,11 +109,11 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
       ? [some, chosen.slice(0, 12).flatMap((one, k) => [k ? ", " : "", h("strong", null, name(one.name))]),
          chosen.length > 12 ? ` and ${chosen.length - 12} more` : ""]
       : [none]).flat(2));
-    const visible = all ? classes : classes.slice(0, Math.max(FIRST, Math.min(chosen.length, 40)));
+    const visible = all ? classes.slice(0, MOST_SHOWN) : classes.slice(0, Math.max(FIRST, Math.min(chosen.length, 40)));
     const now = classes.find((one) => one.name === selected) ?? classes[0];
     list.replaceChildren(...visible.map((one) => row(one, one === now)));
     more.hidden = classes.length <= FIRST;
-    more.textContent = all ? "Show fewer" : `Show all ${whole(classes.length)}`;
+    more.textContent = all ? "Show fewer" : classes.length > MOST_SHOWN ? `Show ${whole(MOST_SHOWN)} of ${whole(classes.length)}` : `Show all ${whole(classes.length)}`;
     if (now) explain(now);
   }
 

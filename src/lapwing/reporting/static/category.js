@@ -1,24 +1,62 @@
 // One category: its words, its curves, its mistakes.
 
 const SHOWN_WORDS = 15;
+const MOST_OPTIONS = 500; // of a list to choose a category from
+const SUGGESTED = 30;
+const STEPS = 100; // thresholds 0.01, 0.02, … 0.99
 
 function categorySection(data, table) {
-  const select = h("select", { id: "category-choice", onchange: () => open(data.categories[Number(select.value)]) },
-    data.categories.map((one, k) => h("option", { value: String(k) }, plain(one.name))));
+  const choice = (data.categories.length > MOST_OPTIONS ? finder : selector)(data.categories, (one) => open(one));
   const content = h("div", { class: "one" });
   const element = section("category", "One category",
-    h("p", null, h("label", { for: "category-choice" }, "Category "), select), content);
+    h("p", null, h("label", { for: "category-choice" }, "Category "), choice.element), content);
 
   function open(one, scroll = false) {
-    select.value = String(data.categories.indexOf(one));
+    choice.show(one);
     content.replaceChildren(...categoryParts(data, table, one));
     if (scroll) {
       element.scrollIntoView({ block: "start" });
-      select.focus({ preventScroll: true });
+      choice.focus({ preventScroll: true });
     }
   }
 
   return { element, open };
+}
+
+function selector(categories, open) {
+  const element = h("select", { id: "category-choice", onchange: () => open(categories[Number(element.value)]) },
+    categories.map((one, k) => h("option", { value: String(k) }, plain(one.name))));
+  return { element, show: (one) => { element.value = String(categories.indexOf(one)); }, focus: (how) => element.focus(how) };
+}
+
+// Of very many one is found by typing a part of its name.
+function finder(categories, open) {
+  const byName = new Map(categories.map((one) => [plain(one.name), one]));
+  const lower = categories.map((one) => plain(one.name).toLowerCase());
+  const suggestions = h("datalist", { id: "category-names" });
+  const input = h("input", { id: "category-choice", type: "search", list: "category-names", autocomplete: "off", oninput: () => {
+    const one = byName.get(input.value);
+    if (one) { open(one); return; }
+    suggestions.replaceChildren(...matching(input.value).map((found) => h("option", { value: plain(found.name) })));
+  }, onchange: () => {
+    const [first] = byName.has(input.value) ? [] : matching(input.value);
+    if (first) open(first);
+  } });
+
+  // Those that begin with what was typed, then those that have it anywhere.
+  function matching(typed) {
+    const wanted = typed.trim().toLowerCase();
+    if (!wanted) return [];
+    const places = { first: [], later: [] };
+    lower.forEach((label, k) => {
+      const at = label.indexOf(wanted);
+      if (at >= 0) places[at ? "later" : "first"].push(categories[k]);
+    });
+    const shortest = (a, b) => a.name.length - b.name.length;
+    return [...places.first.sort(shortest), ...places.later.sort(shortest)].slice(0, SUGGESTED);
+  }
+
+  return { element: h("span", null, input, suggestions), show: (one) => { input.value = plain(one.name); }, focus: (how) => input.focus(how) };
 }
 
 function categoryParts(data, table, one) {
@@ -66,7 +104,7 @@ function allWords(found, side, certainty) {
 
 // The curve, and where thresholds decide a slider that its ring follows.
 function thresholdParts(one, seen, slides) {
-  const steps = seen.grid.length + 1;
+  const steps = STEPS;
   let now = { precision: one.precision, recall: one.recall };
   const curve = curveFigure(seen.cuts, seen.positives, () => now, slides);
   if (!slides) return curve;
@@ -82,7 +120,7 @@ function thresholdParts(one, seen, slides) {
   const slider = h("input", { id: "threshold", type: "range", min: 1, max: steps - 1, step: 1, "aria-label": "Threshold in percent",
     oninput: () => {
       const k = Number(slider.value);
-      const [tp, fp] = seen.grid[k - 1];
+      const [tp, fp] = seen.grid[k - 1] ?? [0, 0]; // nothing is over the thresholds left out
       now = rate(tp, fp);
       slider.setAttribute("aria-valuetext", `${k} %`);
       tell(`p > ${(k / steps).toFixed(2)}:`, now, tp, fp);

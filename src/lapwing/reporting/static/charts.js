@@ -146,15 +146,21 @@ function pointing(frame, points, text, open) {
 function keptFigure(categories, open) {
   const there = categories.filter((one) => one.positives > 0 && one.kept > 0);
   return figure("Features kept", "against the documents each category had to learn from.", (width) => {
-    const most = (key) => Math.max(10, ...there.map((one) => one[key])) * 1.3;
+    const most = (key) => there.reduce((least, one) => Math.max(least, one[key]), 10) * 1.3;
     const frame = plot(width, {
       x: { scale: logarithmic(0.8, most("positives")), label: "positive training documents" },
       y: { scale: logarithmic(0.8, most("kept")), label: "features kept" },
       label: `${there.length} categories by positive training documents and features kept`,
     });
-    const points = there.map((one) => ({ one, x: frame.x(one.positives), y: frame.y(one.kept) }));
+    const same = new Map(); // a dot for all at one place
+    for (const one of there) {
+      const key = `${one.positives} ${one.kept}`;
+      if (same.has(key)) same.get(key).more++;
+      else same.set(key, { one, more: 0, x: frame.x(one.positives), y: frame.y(one.kept) });
+    }
+    const points = [...same.values()];
     for (const { x, y } of points) frame.layer.append(s("circle", { class: "dot", cx: x, cy: y, r: 4 }));
-    pointing(frame, points, ({ one }) => `${one.name}: ${whole(one.positives)} → ${whole(one.kept)}`, ({ one }) => open(one));
+    pointing(frame, points, ({ one, more }) => `${one.name}${more ? ` and ${whole(more)} more` : ""}: ${whole(one.positives)} → ${whole(one.kept)}`, ({ one }) => open(one));
     return frame.svg;
   });
 }
@@ -313,7 +319,7 @@ function pathFigure({ variances, features, coefficients, chosen }) {
 // GLM07 Figure 6: a line per category through its errors with each model, ln(1 + errors).
 function parallelFigure(models, rows, open) {
   return figure("Errors of every category", "with each model; axes count errors on a logarithmic scale.", (width) => {
-    const most = Math.max(1, ...rows.flatMap(({ errors }) => errors));
+    const most = rows.reduce((least, { errors }) => Math.max(least, ...errors), 1);
     const height = 360;
     const ticks = [0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000].filter((tick) => tick <= most * 1.2);
     const scale = { at: (value) => Math.log1p(value) / Math.log1p(most * 1.05) };

@@ -1,6 +1,17 @@
 // Everything is drawn from the data embedded in the page.
 
+// Categories come as columns: what is the same of all once, the rest by category.
+function categoriesOf({ names, same, each }) {
+  const columns = Object.entries(each);
+  return names.map((label, k) => {
+    const one = { name: label, row: k, ...same };
+    for (const [key, values] of columns) one[key] = values[k];
+    return one;
+  });
+}
+
 const data = JSON.parse(document.getElementById("data").textContent);
+data.categories = categoriesOf(data.categories);
 const table = weightTable(data.model);
 const one = categorySection(data, table);
 const open = (category) => one.open(category, true);

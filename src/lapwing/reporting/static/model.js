@@ -2,7 +2,9 @@
 // Sums run in the order of lapwing.text.weighting and lapwing.model.linear: terms by code point.
 
 function numbers(kind, base64) {
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const letters = atob(base64);
+  const bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
   return new kind(bytes.buffer);
 }
 
@@ -254,15 +256,29 @@ function weightTable(data) {
   };
 }
 
+// The same weights by feature: those of feature j are at begin[j] to begin[j + 1], with their rows in order.
+function byFeature({ names, rows: count, ends, index, weights: given }) {
+  const begin = new Int32Array(names.length + 1);
+  for (const j of index) begin[j + 1]++;
+  for (let j = 0; j < names.length; j++) begin[j + 1] += begin[j];
+  const next = begin.slice();
+  const [rows, weights] = [new Int32Array(index.length), new Float64Array(index.length)];
+  for (let row = 0; row < count; row++) {
+    for (let k = ends[row]; k < ends[row + 1]; k++) {
+      const at = next[index[k]]++;
+      rows[at] = row;
+      weights[at] = given[k];
+    }
+  }
+  return { begin, rows, weights };
+}
+
 // A classifier in this page: classify(text) gives every class, explain(text, class) the words behind it.
 function localModel(data, table, snowball) {
   const read = reader(data.live, snowball);
   const featuresOf = KINDS[data.live.kind](data.live, table.names);
   const column = new Map(table.names.map((name, j) => [name, j]));
-  const rowsOf = table.names.map(() => []);
-  for (let row = 0; row < table.rows; row++) {
-    for (let k = table.ends[row]; k < table.ends[row + 1]; k++) rowsOf[table.index[k]].push([row, table.weights[k]]);
-  }
+  const { begin, rows, weights } = byFeature(table);
   let last = { given: null };
 
   function scored(given) {
@@ -271,7 +287,8 @@ function localModel(data, table, snowball) {
     const features = featuresOf(terms);
     const scores = new Array(table.rows).fill(0);
     for (const { name, value } of features) {
-      for (const [row, weight] of rowsOf[column.get(name)] ?? []) scores[row] += value * weight;
+      const j = column.get(name);
+      if (j !== undefined) for (let k = begin[j]; k < begin[j + 1]; k++) scores[rows[k]] += value * weights[k];
     }
     for (let row = 0; row < table.rows; row++) scores[row] += table.intercepts[row];
     const [link, number] = data.model.link.split(":");
@@ -337,7 +354,7 @@ function coupled([u, v], link, scores, proba) {
     return link === "cloglog" && s < -18 ? s : Math.log(p);
   };
   const logits = Array.from(scores, (s, row) => u * s + v * lnF(s, proba[row]));
-  const top = Math.max(...logits);
+  const top = logits.reduce((most, one) => Math.max(most, one), -Infinity);
   if (top === -Infinity) return logits.map(() => 1 / logits.length);
   const powers = logits.map((one) => Math.exp(one - top));
   const total = powers.reduce((sum, one) => sum + one, 0);

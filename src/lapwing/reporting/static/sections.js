@@ -46,15 +46,22 @@ function categoriesSection(data, open) {
   const found = section("categories", "Categories",
     evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. ",
       data.live?.remote ? "What `lapwing evaluate --store` keeps beside the model is shown here." : "Give the report labelled documents to see how good the model is."),
+    data.evaluation?.ranking ? rankingTable(data.evaluation.ranking) : null,
     data.levels?.length ? levelsTable(data.levels) : null,
     data.calibration ? h("p", null, `${data.calibration.in_words[0].toUpperCase()}${data.calibration.in_words.slice(1)}.`) : null,
-    sortableTable(data.categories, columns, { caption: "Categories", filter: "Filter categories by name", open }));
+    sortableTable(data.categories, telling(columns, data.categories), { caption: "Categories", filter: "Filter categories by name", open }));
   const charts = [];
   if (data.categories.length >= FEWEST_POINTS) charts.push(keptFigure(data.categories, open));
   if (data.calibration) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together.", data.calibration));
   if (data.selective) charts.push(riskFigure(data.selective, data.model.exclusive));
   if (charts.length) found.append(h("div", { class: "charts" }, charts));
   return found;
+}
+
+// Of very many categories the columns that do not say the same of all.
+function telling(columns, rows) {
+  if (rows.length <= FIRST_ROWS) return columns;
+  return columns.filter(({ key }) => !["variance", "threshold"].includes(key) || rows.some((row) => row[key] !== rows[0][key]));
 }
 
 function averages({ averages: found, averaged, left_out: leftOut, documents, corpus, accuracy, unknown, memorised }) {
@@ -68,6 +75,17 @@ function averages({ averages: found, averaged, left_out: leftOut, documents, cor
       leftOut ? `, ${whole(leftOut)} that do not are left out` : "",
       accuracy === null ? "" : `; accuracy ${percent(accuracy)} %`,
       unknown ? `; ${whole(unknown)} labels of the data are not in the model` : "", "."));
+}
+
+// How good the first few categories of every document are, most probable first.
+function rankingTable({ at, documents, propensity }) {
+  const columns = [["Precision", "precision"], ["Recall", "recall"], ["nDCG", "ndcg"], ["PSP", "psp"], ["Micro F1", "micro_f1"], ["Macro F1", "macro_f1"]];
+  const rows = at.map((one) => h("tr", null, h("th", { scope: "row" }, one.k === 1 ? "the first" : `the first ${one.k}`),
+    columns.map(([, key]) => h("td", null, percent(one[key], 2)))));
+  return h("div", { class: "averages" },
+    h("table", null, h("caption", { class: "hidden" }, "Rankings of the categories of every document"),
+      h("thead", null, h("tr", null, h("td", null), columns.map(([label]) => h("th", { scope: "col" }, label)))), h("tbody", null, rows)),
+    h("p", { class: "note" }, `How good the most probable categories are, whatever is decided on them: of each of ${whole(documents)} documents the first so many. PSP counts a find the more, the rarer its category was in training (A ${propensity.A}, B ${propensity.B}).`));
 }
 
 // Broader labels, cut from the names of narrower ones.
