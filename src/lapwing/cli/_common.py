@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lapwing.cli._progress import Progress
     from lapwing.corpus import Corpus
     from lapwing.model import LinearModel
+    from lapwing.shards.folder import WorkFolder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -262,10 +263,10 @@ def split_part(corpus: Corpus, split: str | None, default: str) -> Corpus:
     return corpus.part(split or (default if corpus.has_splits else "all"))
 
 
-def read_documents(data: str, reading: dict[str, Any], progress: Progress) -> Corpus:
+def read_documents(data: str, reading: dict[str, Any], progress: Progress, work: WorkFolder | None = None) -> Corpus:
     from lapwing.corpus import read
 
     progress.begin("reading documents")
-    corpus = read(data, **reading)
+    corpus = read(data, work=work, **reading)
     progress.end(len(corpus))
     return corpus

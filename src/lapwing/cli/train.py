@@ -13,6 +13,7 @@ from lapwing.cli._common import (
     READING,
     SPLITS,
     ExistingPath,
+    Size,
     check_output,
     data_argument,
     read_documents,
@@ -28,6 +29,7 @@ from lapwing.errors import SettingsError
 
 if TYPE_CHECKING:
     from lapwing.corpus import Corpus, Overview
+    from lapwing.shards.folder import WorkFolder
 
 
 def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:
@@ -247,6 +249,15 @@ GROUPS = {
               help="Fit categories on the workers of a Dask cluster: local ones started for the occasion, those of the "
               "scheduler at an address, or of its JSON file. The model is the same.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes of --cluster local.")
+@click.option("--memory", type=Size(), metavar="SIZE",
+              help="Keep to so much memory: texts and matrix go to disk where they would take more.  [default: half of "
+              "what there is]")  # fmt: skip
+@click.option(
+    "--work-dir",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Where they go; removed at the end, and gone on with after a stop.  [default: beside the output]",
+)
 @reading_options
 @json_option
 def command(
@@ -282,8 +293,9 @@ def command(
     if preset is not None:
         options |= {name: value for name, value in PRESETS[preset].items() if not given(name)}
     settings = train_settings(options) if like is None else settings_like(like, options["jobs"])
+    work = _work_folder(data, output, reading, options["memory"], options["work_dir"])
     with progress_bar(quiet=as_json) as progress:
-        documents = read_documents(data, reading, progress)
+        documents = read_documents(data, reading, progress, work)
         corpus = split_part(documents, split, "train")
         understood = _overview(corpus, documents)
         if not as_json:
@@ -312,6 +324,8 @@ def command(
             model = conformalize(model, kept_apart.documents, kept_apart.labels)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
+        if work.exists:
+            work.clear()
     summary = summary_of(output, corpus, model)
     summary["data"] = understood.to_dict()
     summary["holdout"] = None if apart_result is None else apart_result.to_dict()
@@ -324,6 +338,15 @@ def command(
 
             click.echo(f"on the {apart_result.documents} documents kept apart:\n")
             print_evaluation(apart_result)
+
+
+def _work_folder(data: str, output: str, reading: dict[str, Any], memory: int | None, parent: str | None) -> WorkFolder:
+    from lapwing.corpus.spill import work_folder
+    from lapwing.engine.memory import memory as there
+
+    target = Path(output)
+    folder = (target.parent if parent is None else Path(parent)) / f"{target.name}.shards"
+    return work_folder(str(folder), data, reading, memory or int(min(there() / 2, 2**62)))
 
 
 @contextmanager

@@ -104,16 +104,16 @@ class Corpus:
         if self.kind == "vectors":
             documents: Sequence[str] | sp.csr_matrix = self.documents[index]  # type: ignore
         else:
-            documents = [self.documents[i] for i in index]
+            documents = taken(self.documents, index)
         return replace(
             self,
             documents=documents,
-            labels=[self.labels[i] for i in index],
-            ids=[self.ids[i] for i in index],
-            split=[self.split[i] for i in index],
+            labels=taken(self.labels, index),
+            ids=taken(self.ids, index),
+            split=taken(self.split, index),
             weights=self.weights[index],
-            groups=None if self.groups is None else [self.groups[i] for i in index],
-            times=None if self.times is None else [self.times[i] for i in index],
+            groups=None if self.groups is None else taken(self.groups, index),
+            times=None if self.times is None else taken(self.times, index),
         )
 
     def part(self, split: str) -> Corpus:
@@ -125,3 +125,8 @@ class Corpus:
             present = ", ".join(sorted({s for s in self.split if s})) or "none"
             raise CorpusError(f"expected documents of split {split!r}, found splits: {present}", self.name)
         return self.select(rows)
+
+
+def taken(values: Any, index: np.ndarray) -> Any:
+    """Those at `index`, in that order: of what is on disk without reading it."""
+    return values.take(index) if hasattr(values, "take") else [values[i] for i in index]

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from lapwing.corpus.document import SPLITS, Corpus
 from lapwing.errors import CorpusError, some
 
@@ -197,11 +199,8 @@ def _alike(classes: dict[str, int]) -> list[str]:
 def _repeated(corpus: Corpus) -> tuple[int, int]:
     if corpus.kind == "vectors":
         return 0, 0
-    first: dict[str, tuple[str, ...]] = {}
-    repeated = contradicting = 0
-    for text, labels in zip(corpus.documents, corpus.labels, strict=True):
-        if not text.strip():
-            continue
-        repeated += text in first
-        contradicting += first.setdefault(text, labels) != labels
-    return repeated, contradicting
+    # By hash: there may be more texts than memory holds.
+    texts = np.fromiter((hash(text) if text.strip() else 0 for text in corpus.documents), np.int64, len(corpus))
+    labels = np.fromiter(map(hash, corpus.labels), np.int64, len(corpus))[texts != 0]
+    _, first, which = np.unique(texts[texts != 0], return_index=True, return_inverse=True)
+    return len(which) - len(first), int(np.count_nonzero(labels != labels[first][which]))

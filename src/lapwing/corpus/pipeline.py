@@ -6,10 +6,12 @@ import os
 from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
 
+from lapwing.corpus import spill
 from lapwing.corpus.archives import TarSource
 from lapwing.corpus.columnar import ColumnarReader
 from lapwing.corpus.detect import detect
@@ -28,6 +30,7 @@ from lapwing.corpus.sources import open_source
 from lapwing.corpus.svmlight import SvmlightReader
 from lapwing.corpus.table import CsvReader, TsvReader
 from lapwing.errors import CorpusError
+from lapwing.shards.folder import WorkFolder
 
 Path = str | os.PathLike[str] | IO[bytes]
 
@@ -79,6 +82,10 @@ class Stream(Iterator[Document]):
     @property
     def exclusive(self) -> bool:
         return self._reader.exclusive
+
+    @property
+    def text_column(self) -> str:
+        return str(self._options.text_column or "text")
 
     @property
     def labels_required(self) -> bool:
@@ -191,22 +198,44 @@ def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
         raise
 
 
-def read(path: Path, format: str = "auto", **options: Any) -> Corpus:
+def read(path: Path, format: str = "auto", *, work: WorkFolder | None = None, **options: Any) -> Corpus:
     """All documents at `path`: a file, folder or archive, or an open binary stream.
 
     format is one of `FORMATS`, or "auto" to find out. See
     `ReadOptions` for the options. A folder and an archive of it give the same corpus.
+
+    work   where texts go that training in its memory has no room for; those it holds of such a run are read no more
     """
+    if work is not None and work.exists and spill.RECORD in work.open().records:
+        return spill.stored(work)
     documents = stream(path, format, **options)
     collected = _Collector(documents.kind)
+    how = documents._options
+    if documents.kind == "vectors" or how.numeric_columns or how.categorical_columns:
+        work = None  # documents are more than texts
     for document in documents:
         collected.add(document, documents.key)
+        if work is not None and not spill.fits(work.memory, collected.characters, len(collected.ids)):
+            return _spilled(documents, collected, work)
     corpus = collected.corpus(documents)
     if not documents._source.ordered:
         order = sorted(range(len(corpus)), key=collected.keys.__getitem__)
         if order != list(range(len(order))):
             corpus = corpus.select(order)
     return corpus
+
+
+def _spilled(documents: Stream, collected: _Collector, work: WorkFolder) -> Corpus:
+    """What was collected and what is still to come, on disk."""
+    with spill.Spill(work) as columns:
+        columns.add_all(collected.taken_out())
+        columns.add_all((document, documents.key) for document in documents)
+    order = None if documents._source.ordered else columns.order()
+    spill.keep(work, columns, documents, order)
+    corpus = spill.stored(work)
+    exclusive = documents.exclusive and _one_each(documents, corpus)
+    work.put_record(spill.RECORD, work.records[spill.RECORD] | {"exclusive": exclusive})
+    return replace(corpus, exclusive=exclusive)
 
 
 class _Collector:
@@ -222,6 +251,7 @@ class _Collector:
         self.groups: list[str] = []
         self.weights = array("d")
         self.texts: list[str] = []
+        self.characters = 0
         self.features, self.values, self.ends = array("i"), array("d"), array("q", [0])
 
     def add(self, document: Document, key: list[str]) -> None:
@@ -234,6 +264,7 @@ class _Collector:
         self.groups.append(document.group)
         if isinstance(document.content, str):
             self.texts.append(document.content)
+            self.characters += len(document.content)
         else:
             features, values = document.content
             self.features.extend(features)
@@ -242,53 +273,34 @@ class _Collector:
 
     def corpus(self, read: Stream) -> Corpus:
         matrix, names = self._matrix() if self.kind == "vectors" else (None, None)
-        return Corpus(
+        corpus = Corpus(
             name=read.name,
             kind=self.kind,
             documents=self.texts if matrix is None else matrix,
             labels=self.labels,
             ids=self.ids,
-            exclusive=read.exclusive and self._one_each(read),
+            exclusive=False,
             split=self.split,
             weights=np.array(self.weights, dtype=np.float64),
             feature_names=names,
             skipped=read.skipped,
             source=read.source,
             groups=self.groups if any(self.groups) else None,
-            times=_moments(self.times) if any(self.times) else None,
+            times=spill.moments(self.times) if any(self.times) else None,
             encoding=read.encoding,
             fields=read.fields,
             numeric=read._options.numeric_columns,
             categorical=read._options.categorical_columns,
-            text_column=str(read._options.text_column or "text"),
+            text_column=read.text_column,
         )
+        return replace(corpus, exclusive=read.exclusive and _one_each(read, corpus))
 
-    def _one_each(self, read: Stream) -> bool:
-        """Whether every document has one label, but for parts (a test part, say) where none has any.
-
-        A part in which some have one and some have none is refused where labels are needed: did a label get lost,
-        or are the categories no exclusive classes?
-        """
-        parts: dict[str, list[int]] = {}
-        for row, split in enumerate(self.split):
-            parts.setdefault(split, []).append(row)
-        labelled = {split: [row for row in rows if self.labels[row]] for split, rows in parts.items()}
-        if not any(labelled.values()) or any(len(self.labels[row]) > 1 for rows in labelled.values() for row in rows):
-            return False
-        for split, rows in parts.items():
-            if not 0 < len(labelled[split]) < len(rows):
-                continue
-            missing = [row for row in rows if not self.labels[row]]
-            if read.labels_required:
-                raise CorpusError(
-                    f"expected a label for every document, found none for {len(missing)} of {len(rows)}, the first "
-                    f"{self.ids[missing[0]]!r}; label them or leave them out, or where categories are independent and "
-                    "a document may be in none, say so: label_separator (--label-separator) for a table, a list under "
-                    '"labels" for JSON',
-                    read.name,
-                )
-            return False
-        return True
+    def taken_out(self) -> Iterator[tuple[Document, list[str]]]:
+        """The texts as they came, each gone from here once it is given."""
+        columns = (self.ids, self.texts, self.labels, self.split, self.weights, self.times, self.groups)
+        for row, (values, key) in enumerate(zip(zip(*columns, strict=True), self.keys, strict=True)):
+            self.texts[row] = ""
+            yield Document(*values), key
 
     def _matrix(self) -> tuple[Any, list[str]]:
         """A CSR matrix with a column for every id that occurs, in numeric order."""
@@ -305,9 +317,29 @@ class _Collector:
         return matrix, [str(name) for name in occurring]
 
 
-def _moments(times: list[str]) -> list[Any]:
-    """Numbers where all are numbers, in whose order 9 comes before 10; else as they are."""
-    try:
-        return [float(time) for time in times]
-    except ValueError:
-        return list(times)
+def _one_each(read: Stream, corpus: Corpus) -> bool:
+    """Whether every document has one label, but for parts (a test part, say) where none has any.
+
+    A part in which some have one and some have none is refused where labels are needed: did a label get lost,
+    or are the categories no exclusive classes?
+    """
+    parts: dict[str, list[int]] = {}
+    for row, split in enumerate(corpus.split):
+        parts.setdefault(split, []).append(row)
+    labelled = {split: [row for row in rows if corpus.labels[row]] for split, rows in parts.items()}
+    if not any(labelled.values()) or any(len(corpus.labels[row]) > 1 for rows in labelled.values() for row in rows):
+        return False
+    for split, rows in parts.items():
+        if not 0 < len(labelled[split]) < len(rows):
+            continue
+        missing = [row for row in rows if not corpus.labels[row]]
+        if read.labels_required:
+            raise CorpusError(
+                f"expected a label for every document, found none for {len(missing)} of {len(rows)}, the first "
+                f"{corpus.ids[missing[0]]!r}; label them or leave them out, or where categories are independent and "
+                "a document may be in none, say so: label_separator (--label-separator) for a table, a list under "
+                '"labels" for JSON',
+                read.name,
+            )
+        return False
+    return True

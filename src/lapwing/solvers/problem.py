@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.kernels.nouns import Matrix, Sparse
+from lapwing.shards.matrix import is_stored
 from lapwing.stats.objective import PriorArrays
 
 
@@ -36,10 +39,7 @@ class Problem:
         leads = np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0
         first = np.flatnonzero(leads)
         if len(first) < X.shape[1]:
-            kept = leads[X.indices]
-            pointer = np.append(0, np.cumsum(kept))[X.indptr]
-            merged = sp.csr_matrix((X.data[kept], self.group[X.indices[kept]], pointer), (X.shape[0], len(first)))
-            columns = columns[:, first]
+            merged, columns = _leading(X, columns, self.group, leads)
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
         self.offset, self.scale = np.append(np.zeros(len(first)), 1.0), np.ones(len(first) + 1)
         if standardize_by is not None:
@@ -48,8 +48,22 @@ class Problem:
             merged = sp.csr_matrix(merged @ sp.diags_array(1.0 / sd))
             columns = merged.tocsc()
         self.matrix = Matrix(_columns(columns), _sparse(merged), self.offset)
+        self.stored = merged if is_stored(merged) else None  # where it is on disk
         self.members = np.append(first, X.shape[1])
         self.n_documents = X.shape[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A matrix on disk is mapped again where the problem goes."""
+        state = vars(self).copy()
+        if self.stored is not None:
+            for name in ("matrix", *(n for n, v in vars(type(self)).items() if isinstance(v, cached_property))):
+                state.pop(name, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.stored is not None:
+            self.matrix = Matrix(_columns(self.stored.tocsc()), _sparse(self.stored), self.offset)
 
     @property
     def centred(self) -> bool:
@@ -65,6 +79,11 @@ class Problem:
         everyone = np.arange(self.n_documents, dtype=np.int32)
         return Sparse(ends, np.append(indices, everyone), np.append(data, np.ones(self.n_documents)))
 
+    def _by_frequency(self) -> np.ndarray:
+        """Columns by falling number of entries, the constant last."""
+        lengths = np.diff(self.matrix.columns.indptr[:-1])
+        return np.append(np.argsort(-lengths, kind="stable"), len(lengths))
+
     @cached_property
     def frequent_first(self) -> tuple[np.ndarray, Sparse, np.ndarray]:
         """(columns by falling number of entries, X by rows with its columns in that order, their offsets).
@@ -72,14 +91,19 @@ class Problem:
         What most documents ask for then lies together in the cache.
         """
         indptr, indices, data = self.matrix.columns
-        d = len(indptr) - 2
-        order = np.append(np.argsort(-np.diff(indptr[:-1]), kind="stable"), d)
-        columns = sp.csc_matrix((data, indices, indptr[:-1]), shape=(self.n_documents, d))
+        order = self._by_frequency()
+        columns = sp.csc_matrix((data, indices, indptr[:-1]), shape=(self.n_documents, len(order) - 1))
         return order, _sparse(sp.csr_matrix(columns[:, order[:-1]])), self.offset[order]
 
     @cached_property
     def frequent_first_with_constant(self) -> tuple[np.ndarray, Sparse, np.ndarray]:
         """The same, the constant feature with its entries."""
+        if self.stored is not None:
+            order = self._by_frequency()
+            number = np.empty(len(order) - 1, np.int32)
+            number[order[:-1]] = np.arange(len(number))
+            rows = self.stored.reordered(f"{self.stored.name}-order", number)
+            return order, Sparse(*rows), np.append(self.offset[order][:-1], 0.0)
         order, (indptr, indices, data), offset = self.frequent_first
         entries = np.insert(indices, indptr[1:], len(order) - 1)
         ends = indptr + np.arange(len(indptr), dtype=np.int32)
@@ -185,6 +209,20 @@ class Problem:
         beta = np.append(summed, 0.0) * self.scale
         beta[-1] = weights[-1] - self._shift(beta)
         return beta
+
+
+def _leading(
+    X: sp.csr_matrix, columns: sp.csc_matrix, group: np.ndarray, leads: np.ndarray
+) -> tuple[sp.csr_matrix, sp.csc_matrix]:
+    """The columns that lead their group, by rows and by columns; on disk where X is."""
+    if is_stored(X):
+        number = np.where(leads, group, -1)
+        merged = X.renumbered(f"merged-{hashlib.sha256(number.tobytes()).hexdigest()[:12]}", number)
+        return merged, merged.tocsc()
+    kept, first = leads[X.indices], np.flatnonzero(leads)
+    pointer = np.append(0, np.cumsum(kept))[X.indptr]
+    merged = sp.csr_matrix((X.data[kept], group[X.indices[kept]], pointer), (X.shape[0], len(first)))
+    return merged, columns[:, first]
 
 
 def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

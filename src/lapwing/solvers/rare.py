@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lapwing.kernels.nouns import PriorArrays, Sparse
+from lapwing.shards.sums import column_sums
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
 
@@ -65,13 +66,20 @@ class _Layout:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self._threads = threading.local()
         frequent = np.diff(problem.matrix.columns.indptr[:-1]) >= max(problem.n_documents // FREQUENT, 1)
         self.number = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
+        if problem.stored is not None:
+            rows = problem.stored.renumbered(f"{problem.stored.name}-frequent", self.number)
+            self.frequent = Sparse(rows.indptr, rows.indices, rows.data)
+            return
         indptr, indices, data = problem.matrix.rows
         kept = frequent[indices]
         pointer = np.append(0, np.cumsum(kept))[indptr].astype(np.int32)
         self.frequent = Sparse(pointer, self.number[indices[kept]], data[kept])
-        self._threads = threading.local()
+
+    def __reduce__(self) -> Any:
+        return _Layout, (self.problem,)
 
     def desk(self) -> Desk:
         """Of this thread."""
@@ -102,20 +110,14 @@ class RareSolver:
     def __init__(self, problem: Problem, weight: np.ndarray, layout: _Layout | None = None) -> None:
         self.problem, self.weight = problem, weight
         self.layout = layout or _Layout(problem)
-        data = problem.matrix.columns.data
-        self.sums, self.bulk, squares = (self._by_column(values) for values in (data, np.abs(data), data * data))
+        columns = problem.matrix.columns
+        self.sums, self.bulk, squares = (column_sums(columns, weight, of)[:-1] for of in (None, np.abs, np.square))
         self.norm = np.sqrt(squares)
         self._last: tuple[PriorArrays, Ground] | None = None
 
     def reweighted(self, weight: np.ndarray) -> RareSolver:
         """The same documents with other weights."""
         return RareSolver(self.problem, weight, self.layout)
-
-    def _by_column(self, values: np.ndarray) -> np.ndarray:
-        indptr, indices, _ = self.problem.matrix.columns
-        d = len(indptr) - 2
-        column = np.repeat(np.arange(d), np.diff(indptr[:-1]))
-        return np.bincount(column, weights=values * self.weight[indices], minlength=d)
 
     def _ground(self, arrays: PriorArrays) -> Ground:
         from lapwing.kernels.rare_prices import Ground

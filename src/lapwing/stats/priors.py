@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
+from lapwing.shards.sums import column_lengths, squared_norms
 from lapwing.stats.objective import PriorArrays
 
 
@@ -34,7 +35,7 @@ class Columns:
     @cached_property
     def frequency(self) -> np.ndarray:
         """Documents with each feature."""
-        return np.bincount(self.matrix.indices, minlength=self.matrix.shape[1])
+        return column_lengths(self.matrix)
 
     @cached_property
     def idf_squared(self) -> np.ndarray:
@@ -184,7 +185,7 @@ def check_variance(value: object, name: str = "variance", *, allow_infinite: boo
 def norm_variance(X: sp.csr_matrix, sample_weight: np.ndarray | None = None, n_features: int | None = None) -> float:
     """GLM07 Eq. 29, corrected: v = d/u, u the mean squared norm of the documents without the constant
     feature, d the number of features (columns, unless told) with it. 1 where every document is empty."""
-    squares = np.asarray(sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape).sum(axis=1)).ravel()
+    squares = squared_norms(X)
     mean = float(np.average(squares, weights=sample_weight))
     if not np.isfinite(mean):
         raise InputError("the squared norms of the documents overflow; scale the features down first")

@@ -151,18 +151,25 @@ def design(
     counts = _with_terms(count_terms(documents, settings, progress=progress, n_jobs=n_jobs), named)
     n = counts.matrix.shape[0]
     frequency = np.bincount(counts.matrix.indices, minlength=len(counts.terms)).astype(np.int64)
+    weighting = weighting_of(counts.terms, frequency, n, settings, named)
+    column_of, width = weighting._column_of[:-1], len(weighting.columns)
+    matrix = weigh(counts.matrix, frequency, n, settings, column_of, width, n_jobs=n_jobs)
+    return Design(matrix, weighting.feature_names, weighting)
+
+
+def weighting_of(
+    terms: Sequence[str], frequency: np.ndarray, n: int, settings: TextSettings, named: Sequence[str]
+) -> Weighting:
+    """Of n documents with these terms; those that are named, and stand among them, have a column however rare."""
     kept = frequency >= settings.min_df
-    kept[[bisect_left(counts.terms, term) for term in named]] = True
+    kept[[bisect_left(terms, term) for term in named]] = True
     columns = np.flatnonzero(kept)
     if not len(columns):
         raise InputError(
-            f"no term is left of {n} documents with {len(counts.terms)} distinct terms; "
+            f"no term is left of {n} documents with {len(terms)} distinct terms; "
             "check the stop list and min_df, or tokens='char' for unspaced text"
         )
-    weighting = Weighting(settings, counts.terms, frequency, n, columns)
-    column_of = weighting._column_of[:-1]
-    matrix = weigh(counts.matrix, frequency, n, settings, column_of, len(columns), n_jobs=n_jobs)
-    return Design(matrix, weighting.feature_names, weighting)
+    return Weighting(settings, terms, frequency, n, columns)
 
 
 def _with_terms(counts: Counts, named: Sequence[str]) -> Counts:

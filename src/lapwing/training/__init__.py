@@ -26,12 +26,15 @@ from lapwing.engine import Checkpoint, Cluster, Pool, Threads, interruptible, th
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Folds, by_time, deal, matrix_keys, text_keys
+from lapwing.shards.folder import release
+from lapwing.shards.texts import StoredTexts
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.beside import Beside, with_columns
 from lapwing.text.ngrams import NgramSpace, ngram_space
-from lapwing.training.assemble import assemble, release, run_date
+from lapwing.text.stored import stored_design
+from lapwing.training.assemble import assemble, run_date
 from lapwing.training.fingerprint import fingerprint
 from lapwing.training.fit import CategoryFit
 from lapwing.training.held_out import (
@@ -50,7 +53,7 @@ from lapwing.training.memory import remember
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
-from lapwing.training.room import check_judged, check_softmax
+from lapwing.training.room import check_judged, check_softmax, check_stored
 from lapwing.training.settings import NgramSettings, TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 from lapwing.training.task import Strategy, Task
@@ -127,9 +130,9 @@ def learn(
     task = _task(corpus, settings, classes, most_duals)
     if settings.tunes or (judge_all and not settings.joint):
         check_judged(len(task), len(corpus))
-    strategy, data, keys = _strategy(corpus, task, validation, progress)
-    decisions: Decisions | None
     pool: Pool = Threads(settings.n_jobs) if client is None else Cluster(client)
+    strategy, data, keys = _strategy(corpus, task, validation, pool, progress)
+    decisions: Decisions | None
     if checkpoint is None or settings.joint:  # one fit, which is finished or not
         fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all)
         date = run_date()
@@ -172,7 +175,7 @@ def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] |
 
 
 def _strategy(
-    corpus: Corpus, task: Task, validation: Corpus | None, progress: Progress | None
+    corpus: Corpus, task: Task, validation: Corpus | None, pool: Pool, progress: Progress | None
 ) -> tuple[Strategy, tuple[Any, ...], Callable[[], np.ndarray]]:
     """How to learn it; the data that decide it; and keys of the documents by what they hold, on demand."""
     settings, seed = task.settings, np.random.SeedSequence(task.settings.random_state)
@@ -180,7 +183,7 @@ def _strategy(
         space = make_space(corpus, settings, progress)
         apart: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, task))
         return NgramSearch(task, space, apart), (*space.tokens, apart), lambda: text_keys(corpus.documents, seed)
-    features = make_design(corpus, settings, progress)
+    features = make_design(corpus, settings, progress, pool)
     apart = None if validation is None else _validation(validation, features, task)
     if settings.joint:
         check_softmax(len(task), *features.matrix.shape)
@@ -326,8 +329,11 @@ def _fit(strategy: Strategy, item: tuple[list[int], float | None]) -> list[Categ
     return strategy.fit(*item)
 
 
-def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | None = None) -> Design:
-    """The documents as a matrix; a feature that the prior insists on has a column even if none has it."""
+def make_design(
+    corpus: Corpus, settings: TrainSettings, progress: Progress | None = None, pool: Pool | None = None
+) -> Design:
+    """The documents as a matrix, on disk where they are; a feature that the prior insists on has a column even if none
+    has it."""
     if corpus.kind == "vectors":
         matrix = check_matrix(corpus.documents)
         names = list(corpus.feature_names or map(str, range(matrix.shape[1])))
@@ -338,6 +344,10 @@ def make_design(corpus: Corpus, settings: TrainSettings, progress: Progress | No
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
     named, n_jobs = named_features(settings.prior, text), thread_count(settings.n_jobs)
+    if isinstance(corpus.documents, StoredTexts):
+        check_stored(settings, corpus.documents.folder.memory)
+        run, size = (pool.run_all, pool.size) if isinstance(pool, Cluster) else (None, 1)
+        return stored_design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs, run=run, at_a_time=size)
     made = design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
     if not (corpus.numeric or corpus.categorical):
         return made
@@ -357,6 +367,8 @@ def make_space(corpus: Corpus, settings: TrainSettings, progress: Progress | Non
             "n-grams of any length have no place for numeric and categorical columns; use word_ngrams or char_ngrams"
         )
     assert settings.ngrams is not None
+    if isinstance(corpus.documents, StoredTexts):
+        check_stored(settings, corpus.documents.folder.memory)
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
     return ngram_space(

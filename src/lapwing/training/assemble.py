@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from lapwing.corpus import Corpus
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.linear import FitSummary, LinearModel
 from lapwing.model.trained_on import sketch
+from lapwing.shards.folder import release
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import as_prior
 from lapwing.text import Design
@@ -145,14 +144,6 @@ def _curves(task: Task, fits: list[CategoryFit]) -> dict[str, Any]:
 
 def _short(value: float) -> float:
     return float(f"{value:.7g}")
-
-
-@cache
-def release() -> str:
-    try:
-        return version("lapwing")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def run_date() -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.shards.matrix import is_stored
 from lapwing.training.settings import TrainSettings
 
 
@@ -29,6 +30,8 @@ def _parts(value: Any) -> Iterable[Any]:
     if is_dataclass(value):
         for field in fields(value):
             yield from _parts(getattr(value, field.name))
+    elif is_stored(value):
+        yield from _parts(value.checksums())
     elif sp.issparse(value):
         for array in (value.indptr, value.indices, value.data):
             yield from _parts(array)

@@ -13,6 +13,7 @@ not, as those fits are surer of less. This is what `lapwing drift` holds new sco
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from lapwing.training.held_out import sample_rows
 from lapwing.training.one_vs_rest import OneVsRest
 
 MOST_KEPT = 800  # coefficients: more take too long to factorise for every category
+AT_A_TIME = 1 << 14  # documents whose products are added up,
+MOST_ENTRIES = 1 << 22  # and entries of kept columns that are taken from the columns, not out of all rows
 MOST_DOCUMENTS = 1000  # scored so; what is asked is how they are distributed
 
 
@@ -43,21 +46,35 @@ def left_out_scores(
     if len(kept) > MOST_KEPT:
         return None
     form = as_link(link)
-    shared = np.bincount(X.indices, minlength=X.shape[1]) > 1
+    shared = np.diff(columns.indptr) > 1
     scores = X @ beta[:-1] + beta[-1]
     without = X @ np.where(shared, beta[:-1], 0.0) + beta[-1]
     margin = y * scores
     theta = form.theta(margin, y)
     bend = weight * form.curvature(margin, theta, y)
     kept = kept[shared[kept]]
-    part = sp.hstack([columns[:, kept], np.ones((X.shape[0], 1))], format="csr")
-    H = np.asarray((part.T @ part.multiply(bend[:, None])).todense())
+    H = np.zeros((len(kept) + 1, len(kept) + 1))
+    for documents, part in _blocks(X, columns, kept):
+        H += (part.T @ part.multiply(bend[documents, None])).toarray()
     H[np.diag_indices_from(H)] += prior.l2[np.append(kept, len(beta) - 1)] + 1e-10 * H.trace() / len(H)
-    rows = part[sample]
+    rows = _with_constant(X[sample][:, kept])
     solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(H, lower=True), rows.T.toarray())
     a = np.asarray(rows.multiply(solved.T).sum(axis=1)).ravel()
     shrunk = np.maximum(1.0 - bend[sample] * a, 1e-3)
     return np.asarray(without[sample] - weight[sample] * theta[sample] * y[sample] * a / shrunk)
+
+
+def _blocks(X: sp.csr_matrix, columns: sp.csc_matrix, kept: np.ndarray) -> Iterator[tuple[slice, sp.csr_matrix]]:
+    """The kept columns and the constant, some documents at a time."""
+    few = int(np.diff(columns.indptr)[kept].sum()) <= MOST_ENTRIES
+    whole = sp.csr_matrix(columns[:, kept]) if few else None
+    for first in range(0, X.shape[0], AT_A_TIME):
+        documents = slice(first, first + AT_A_TIME)
+        yield documents, _with_constant(X[documents][:, kept] if whole is None else whole[documents])
+
+
+def _with_constant(part: sp.csr_matrix) -> sp.csr_matrix:
+    return sp.hstack([part, np.ones((part.shape[0], 1))], format="csr")
 
 
 def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) -> dict[str, Any]:

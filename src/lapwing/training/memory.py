@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from lapwing.engine import run_all
 from lapwing.errors import SettingsError
 from lapwing.model.memory import Memory
+from lapwing.shards.sums import column_sums
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.past import Past
@@ -26,7 +28,7 @@ log = logging.getLogger("lapwing")
 
 def leave_behind(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    past: Past, *, full: bool, squares: sp.csr_matrix | None = None,
+    past: Past, *, full: bool, squares: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Past:  # fmt: skip
     """`past` and these documents, together, at β (d+1,)."""
     form = as_link(link)
@@ -34,8 +36,8 @@ def leave_behind(
     theta = form.theta(margin, y)
     pull, bend = weight * y * theta, weight * form.curvature(margin, theta, y)
     slope = -np.append(X.T @ pull, pull.sum())
-    squares = squared(X) if squares is None else squares
-    diagonal = np.append(squares.T @ bend, bend.sum())
+    squares = squares or squared(X)
+    diagonal = np.append(squares(bend), bend.sum())
     before = past.recentred(beta)
     total = slope + before.gradient(beta)
     kept = beta[:-1] != 0.0
@@ -55,8 +57,10 @@ def leave_behind(
     return before.restricted(index, block_of).joined(here)
 
 
-def squared(X: sp.csr_matrix) -> sp.csr_matrix:
-    return sp.csr_matrix((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+def squared(X: sp.csr_matrix) -> Callable[[np.ndarray], np.ndarray]:
+    """Weights of the documents to Σ_i weight_i x_ij² of every feature."""
+    columns = X.tocsc()
+    return lambda weight: column_sums(columns, weight, np.square)
 
 
 def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Memory | None:

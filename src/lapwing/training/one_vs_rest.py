@@ -153,7 +153,9 @@ class OneVsRest(OverMatrix):
 
     def prepare(self) -> None:
         if self.settings.select_features is None:
-            self.features.whole  # noqa: B018
+            problem = self.features.whole
+            if problem.stored is not None and self.smooth:
+                problem.frequent_first_with_constant  # noqa: B018  files are made here, and read by all
             self.rare.prepare()
 
     @cached_property

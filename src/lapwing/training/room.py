@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
+from lapwing.engine.memory import memory
 from lapwing.errors import SettingsError
+from lapwing.stats.priors import as_prior
+from lapwing.training.settings import TrainSettings
 
 SOFTMAX = (6, 8)  # numbers per class: so many for a document, and so many for a feature
 JUDGED = 6  # numbers for a document and a category whose out-of-fold scores are looked at
-
-
-def memory() -> float:
-    """Bytes of this machine; infinite where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")
 
 
 def check_room(what: str, numbers: float, instead: str) -> None:
@@ -43,6 +36,25 @@ def check_judged(categories: int, documents: int) -> None:
         "leave the threshold at its default, for which some categories are judged for all, or take "
         'threshold_data="train"',
     )
+
+
+def check_stored(settings: TrainSettings, memory: int) -> None:
+    """What goes over a matrix on disk, and what would copy it."""
+    copying = {
+        "a search for n-grams (--ngrams)": settings.ngrams is not None,
+        'multi_class="multinomial"': settings.joint,
+        "standardize": settings.standardize,
+        "select_features": settings.select_features is not None,
+        "max_features": settings.max_features is not None,
+        f"solver={settings.solver!r}": settings.solver != "auto",
+        "the Jeffreys prior": not as_prior(settings.prior).convex,
+    }
+    if any(copying.values()):
+        what = next(name for name, copies in copying.items() if copies)
+        raise SettingsError(
+            f"{what} needs all documents in memory, and for these it would take more than {_size(memory)}; allow more "
+            "(--memory), or do without"
+        )
 
 
 def _size(size: float) -> str:

@@ -1,0 +1,248 @@
+"""A folder of files that are written once and never changed: each has its size and SHA-256 in the folder's list.
+
+A file is there whole or not at all: it is written beside its name, and enters the list when it is done. What another
+process left is checked against the list before it is used. One run at a time has the folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from lapwing.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+LIST = "shards.json"
+CHUNK = 1 << 24  # bytes that are checked at a time
+
+
+class WorkFolder:
+    """`key` is a digest of all that decides its files: those of another run are removed. `memory` is the bound, in
+    bytes, that whoever writes or reads them keeps to."""
+
+    def __init__(self, path: str | os.PathLike[str], key: str = "", memory: int = 1 << 30) -> None:
+        self.path, self.key, self.memory = Path(path), key, memory
+        self.files: dict[str, dict[str, Any]] = {}
+        self.records: dict[str, Any] = {}
+        self._checked: set[str] = set()
+        self._lock: IO[bytes] | None = None
+
+    def __reduce__(self) -> Any:
+        """To another process it goes as one that is only read, the files as they are listed now."""
+        return attached, (str(self.path), self.files, self.memory)
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / LIST).exists()
+
+    def open(self) -> WorkFolder:
+        """Make it, or take over what a run with the same key left; for this process alone until it is closed."""
+        if self._lock is not None:
+            return self
+        if self.path.is_dir() and not self.exists and any(one.name != "lock" for one in self.path.iterdir()):
+            raise InputError(f"{self.path} is there, and is no work folder of lapwing's; give another --work-dir")
+        with _disk(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.path / "lock", "ab")  # noqa: SIM115  closed by close()
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self.close()
+            raise InputError(
+                f"another run is using {self.path}; wait until it is done, or give this one another --work-dir"
+            ) from error
+        except OSError:  # a file system without locks
+            log.info("%s cannot be locked", self.path)
+        self._take_over()
+        return self
+
+    def _take_over(self) -> None:
+        found = _read_list(self.path)
+        if found is not None and (found.get("key"), found.get("release")) == (self.key, release()):
+            self.files, self.records = found["files"], found["records"]
+        elif found is not None:
+            log.warning("%s is of another run (other data, settings or release): starting anew", self.path)
+        for one in self.path.iterdir():
+            if one.name not in (LIST, "lock") and one.name not in self.files:
+                one.unlink()
+        self._write_list()
+
+    def _write_list(self) -> None:
+        head = {"lapwing shards": FORMAT, "release": release(), "key": self.key}
+        content = head | {"files": self.files, "records": self.records}
+        beside = self.path / f"{LIST}.part"
+        with _disk(self.path):
+            beside.write_text(json.dumps(content))
+            os.replace(beside, self.path / LIST)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.files
+
+    def put_record(self, name: str, record: Any) -> None:
+        """Something small, as JSON has it."""
+        self.records[name] = record
+        self._write_list()
+
+    @contextmanager
+    def write(self, *names: str) -> Iterator[list[ShardWriter]]:
+        """Files to append to; when all is well they are there, and else none of them is."""
+        writers = [ShardWriter(self.path / f"{name}.part") for name in names]
+        try:
+            yield writers
+            for name, writer in zip(names, writers, strict=True):
+                self.files[name] = writer.finish()
+                self._checked.add(name)
+                with _disk(self.path):
+                    os.replace(writer.path, self.path / name)
+            self._write_list()
+        finally:
+            for writer in writers:
+                writer.discard()
+
+    def put(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """A few arrays that are read whole."""
+        from safetensors.numpy import save
+
+        with self.write(name) as (writer,):
+            writer.append(save({key: np.ascontiguousarray(value) for key, value in arrays.items()}))
+
+    def get(self, name: str) -> dict[str, np.ndarray]:
+        from safetensors.numpy import load
+
+        self.check(name)
+        return load((self.path / name).read_bytes())
+
+    def map(self, name: str, dtype: Any) -> np.ndarray:
+        """The file as an array whose pages come and go with the memory there is.
+
+        It can be written to, for Numba would compile anew for what cannot: nothing does."""
+        self.check(name)
+        if not self.files[name]["size"]:
+            return np.empty(0, dtype)
+        try:
+            return np.asarray(np.memmap(self.path / name, dtype, "r+"))
+        except PermissionError:  # shared with workers that may only read
+            return np.asarray(np.memmap(self.path / name, dtype, "c"))
+
+    def check(self, name: str) -> None:
+        """Against the list, once for this process."""
+        if name in self._checked:
+            return
+        path, digest = self.path / name, hashlib.sha256()
+        try:
+            with open(path, "rb") as stream:
+                while chunk := stream.read(CHUNK):
+                    digest.update(chunk)
+                size = stream.tell()
+        except OSError as error:
+            raise InputError(f"cannot read the shard {path}: {error.strerror or error}") from error
+        if {"size": size, "sha256": digest.hexdigest()} != self.files.get(name):
+            raise InputError(
+                f"the shard {path} is not what was written (its checksum is another); remove the folder {self.path}, "
+                "and the same command makes it anew"
+            )
+        self._checked.add(name)
+
+    def remove(self, *names: str) -> None:
+        for name in names:
+            self.files.pop(name, None)
+            self._checked.discard(name)
+        self._write_list()
+        for name in names:
+            with suppress(FileNotFoundError):
+                (self.path / name).unlink()
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def clear(self) -> None:
+        """Remove the folder and all in it."""
+        self.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def attached(path: str, files: dict[str, dict[str, Any]], memory: int) -> WorkFolder:
+    """A folder that another process has and this one reads, its files as they were listed there."""
+    folder = WorkFolder(path, memory=memory)
+    folder.files = files
+    return folder
+
+
+class ShardWriter:
+    """A file on its way: its checksum is taken as it is written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.size, self._digest = path, 0, hashlib.sha256()
+        with _disk(path.parent):
+            self._stream = open(path, "wb")  # noqa: SIM115  closed by finish() or discard()
+
+    def append(self, content: np.ndarray | bytes) -> None:
+        data = content if isinstance(content, bytes) else np.ascontiguousarray(content).reshape(-1).view(np.uint8).data
+        with _disk(self.path.parent):
+            self._stream.write(data)
+        self._digest.update(data)
+        self.size += len(data)
+
+    def finish(self) -> dict[str, Any]:
+        with _disk(self.path.parent):
+            self._stream.close()
+        return {"size": self.size, "sha256": self._digest.hexdigest()}
+
+    def discard(self) -> None:
+        with suppress(OSError):
+            self._stream.close()
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    """What a disk can answer, in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise InputError(
+                f"the disk of {folder} is full; make room, or name a folder on another disk with --work-dir: what is "
+                "finished is kept, and the same command goes on from there"
+            ) from error
+        raise InputError(f"cannot write to the work folder {folder}: {error.strerror or error}") from error
+
+
+@cache
+def release() -> str:
+    try:
+        return version("lapwing")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _read_list(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads((path / LIST).read_text())
+        ours = isinstance(found, dict) and found.get("lapwing shards") == FORMAT
+        return found if ours and {"files", "records"} <= set(found) else None
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,44 @@
+"""Sums over a matrix, a block of it at a time: with memory for a block only, and the same bits whatever the blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.shards.matrix import row_blocks
+
+
+def squared_norms(X: Any) -> np.ndarray:
+    """Of every row of a CSR matrix."""
+    norms = np.empty(X.shape[0])
+    for rows in row_blocks(X):
+        pointer = X.indptr[rows.start : rows.stop + 1]
+        part = slice(int(pointer[0]), int(pointer[-1]))
+        squares = X.data[part] * X.data[part]
+        shape = (rows.stop - rows.start, X.shape[1])
+        of_rows = sp.csr_matrix((squares, X.indices[part], pointer - pointer[0]), shape)
+        norms[rows] = np.asarray(of_rows.sum(axis=1)).ravel()
+    return norms
+
+
+def column_lengths(X: Any) -> np.ndarray:
+    """Stored entries of every column of a CSR matrix."""
+    lengths = np.zeros(X.shape[1], np.int64)
+    for rows in row_blocks(X):
+        part = slice(int(X.indptr[rows.start]), int(X.indptr[rows.stop]))
+        lengths += np.bincount(X.indices[part], minlength=X.shape[1])
+    return lengths
+
+
+def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
+    """Σ_i weight_i of(x_ij) for every column j of a CSC matrix, document after document; of x_ij itself without."""
+    sums = np.empty(len(columns.indptr) - 1)
+    for some in row_blocks(columns):
+        pointer = columns.indptr[some.start : some.stop + 1]
+        part = slice(int(pointer[0]), int(pointer[-1]))
+        data = columns.data[part] if of is None else of(columns.data[part])
+        shape = (some.stop - some.start, len(weight))
+        sums[some] = sp.csr_matrix((data, columns.indices[part], pointer - pointer[0]), shape) @ weight
+    return sums
