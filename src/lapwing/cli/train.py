@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -294,7 +294,7 @@ def command(
         options |= {name: value for name, value in PRESETS[preset].items() if not given(name)}
     settings = train_settings(options) if like is None else settings_like(like, options["jobs"])
     work = _work_folder(data, output, reading, options["memory"], options["work_dir"])
-    with progress_bar(quiet=as_json) as progress:
+    with closing(work), progress_bar(quiet=as_json) as progress:
         documents = read_documents(data, reading, progress, work)
         corpus = split_part(documents, split, "train")
         understood = _overview(corpus, documents)

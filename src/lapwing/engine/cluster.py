@@ -40,20 +40,20 @@ class Cluster:
         results: dict[int, Any] = {}
         deaths = dict.fromkeys(range(len(items)), 0)
         while len(results) < len(items):
+            before = len(results)
             for k, outcome in self._round(function, shared, {k: items[k] for k in deaths if k not in results}):
                 if isinstance(outcome, Lost):
-                    deaths[k] += 1
-                    if deaths[k] >= DEATHS:
-                        raise LapwingError(
-                            f"{deaths[k]} workers of the cluster died at the same piece of work: {outcome.why}; "
-                            "they may have too little memory"
-                        )
+                    deaths[k] += outcome.blamed
+                    _check_deaths(deaths[k], outcome.why)
                     continue
                 results[k] = outcome
                 if keep is not None:
                     keep(items[k], outcome)
                 if progress is not None:
                     progress(1)
+            if len(results) == before:  # whoever is to blame
+                deaths = {k: count + 1 for k, count in deaths.items()}
+                _check_deaths(max(deaths.values()), "none of it was finished")
         return [results[k] for k in range(len(items))]
 
     def _round(self, function: Callable[[Any, Any], Any], shared: Any, items: dict[int, Any]) -> Any:
@@ -87,26 +87,36 @@ class Cluster:
         return self._shared[1]
 
     def _outcome(self, future: Any) -> Any:
-        from distributed import KilledWorker
+        from distributed import CancelledError, KilledWorker
 
-        if future.status == "finished":
-            result = future.result()
-            future.release()
-            return result
-        if future.status in ("cancelled", "lost"):
-            self._shared = None
-            return Lost(future.status)
-        error = future.exception()
-        if isinstance(error, KilledWorker):
-            return Lost(str(error))
-        raise error
+        try:
+            if future.status == "finished":
+                result = future.result()  # which may have gone down with its worker by now
+                future.release()
+                return result
+            if future.status not in ("cancelled", "lost"):
+                error = future.exception()
+                if isinstance(error, KilledWorker):
+                    return Lost(str(error), blamed=True)
+                raise error
+        except CancelledError:
+            pass
+        self._shared = None
+        return Lost("it was lost")
 
 
 class Lost:
-    """A piece of work that went down with its worker."""
+    """A piece of work that went down with a worker: that which did it, and may be to blame, or that which held it."""
 
-    def __init__(self, why: str) -> None:
-        self.why = why
+    def __init__(self, why: str, *, blamed: bool = False) -> None:
+        self.why, self.blamed = why, blamed
+
+
+def _check_deaths(count: int, why: str) -> None:
+    if count >= DEATHS:
+        raise LapwingError(
+            f"{count} workers of the cluster died at the same piece of work: {why}; they may have too little memory"
+        )
 
 
 def _work(ours: str, function: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
