@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
-from lapwing.selection.stability import Stability, stability
+from lapwing.estimators import MAPClassifier
+from lapwing.selection import SCORES
+from lapwing.selection.features import SHARES
+from lapwing.selection.stability import SAMPLES, Stability, stability
 from lapwing.stats.priors import Gaussian, Laplace
 
 
@@ -61,3 +64,34 @@ def test_rare_labels_are_in_both_halves() -> None:
         stability(X, y, Laplace(), 1.0, halves=4)
     with pytest.raises(SettingsError, match="halves must be 2 or more"):
         stability(X, y, Laplace(), 1.0, halves=1)
+
+
+@pytest.mark.parametrize("score", ["stability", "bolasso"])
+def test_a_share_of_the_samples_selects_the_true_features(score: str) -> None:
+    """Few false ones at share 1, where a lasso by itself keeps many; and what is kept is fitted to itself alone."""
+    X, y = simulated(np.random.default_rng(3), 400, 60)
+    plain = MAPClassifier("laplace", variance="norm").fit(X, y)
+    stable = MAPClassifier("laplace", variance="norm", select_features=1.0, feature_score=score).fit(X, y)
+    kept, before = set(stable.coef_.indices.tolist()), set(plain.coef_.indices.tolist())
+    assert {0, 1} <= kept <= set(SCORES[score](X, y).argsort()[-len(kept) :].tolist())
+    assert len(kept - set(range(5))) < len(before - set(range(5))) / 2
+    some = MAPClassifier("laplace", variance="norm", select_features=3, feature_score=score).fit(X, y)
+    assert some.coef_.nnz <= 3
+
+
+def test_scores_are_shares_and_folds_are_weights() -> None:
+    X, y = simulated(np.random.default_rng(4), 100, 10)
+    for score in SHARES:
+        whole = SCORES[score](X, y)
+        np.testing.assert_allclose(whole * SAMPLES, (whole * SAMPLES).round(), atol=1e-9)
+        weight = np.where(np.arange(100) < 60, 1.0, 0.0)
+        np.testing.assert_array_equal(SCORES[score](X, y, sample_weight=weight), SCORES[score](X[:60], y[:60]))
+    assert not SCORES["bolasso"](X, np.where(np.arange(100) == 0, 1.0, -1.0)).any()
+
+
+def test_a_share_is_for_these_scores_only() -> None:
+    X, y = simulated(np.random.default_rng(4), 100, 10)
+    with pytest.raises(SettingsError, match="select_features must be a whole number"):
+        MAPClassifier(select_features=0.9).fit(X, y)
+    with pytest.raises(SettingsError, match=r"over 0\.5"):
+        MAPClassifier(select_features=0.2, feature_score="bolasso").fit(X, y)

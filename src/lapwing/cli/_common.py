@@ -95,6 +95,21 @@ class Size(click.ParamType):
         return size
 
 
+class NumberOrShare(click.ParamType):
+    """A whole number of 1 or more, or a share with a point in it."""
+
+    name = "number or share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
+        try:
+            number = float(value) if "." in str(value) else int(value)
+        except ValueError:
+            number = 0
+        if number <= 0 or (isinstance(number, float) and number > 1.0):
+            self.fail(f"expected a whole number of 1 or more, or a share such as 0.9, got {value!r}", param, ctx)
+        return number
+
+
 class Names(click.ParamType):
     """Names with commas between them."""
 

@@ -13,6 +13,7 @@ from lapwing.cli._common import (
     READING,
     SPLITS,
     ExistingPath,
+    NumberOrShare,
     Size,
     check_output,
     data_argument,
@@ -153,11 +154,14 @@ GROUPS = {
     help="Tune thresholds on documents left out of the fits (cv), or on those trained on.",
 )
 @click.option(
-    "--select-features", type=click.IntRange(min=1), help="Keep only the so many best features of each category."
+    "--select-features",
+    type=NumberOrShare(),
+    help="Keep only the so many best features of each category, or, by stability or bolasso, those that a share such "
+    "as 0.9 of the samples keeps.",
 )
 @click.option(
     "--feature-score",
-    type=click.Choice(["bns", "chi2", "pearson", "yule"]),
+    type=click.Choice(["bns", "chi2", "pearson", "yule", "stability", "bolasso"]),
     default="bns",
     show_default=True,
     help="What --select-features ranks by.",

@@ -53,7 +53,8 @@ class MAPClassifier(LinearModelClassifier):
     threshold_data : tune on "cv", the scores of held-out documents, or on "train", those of the training documents
     class_weight : None, "balanced", or a mapping of label to factor
     select_features : keep this many features per category before the fit, by feature_score: "bns", "chi2",
-        "pearson", "yule"
+        "pearson", "yule", "stability" (the share of halves of the data in which a lasso keeps a feature) or "bolasso"
+        (of bootstrap samples); by these two also a share: select_features=0.9 keeps what 0.9 of the samples keep
     max_features : at most this many features per category, chosen by a prior as strong as that takes, and
         fitted anew with a variance by cross-validation; why one has fewer stands in squeeze_
     intercept_variance : None for the same prior as the coefficients', a number, or `np.inf`
@@ -101,7 +102,7 @@ class MAPClassifier(LinearModelClassifier):
         threshold: str | float | Utility = "default",
         threshold_data: str = "cv",
         class_weight: str | Mapping[Hashable, float] | None = None,
-        select_features: int | None = None,
+        select_features: int | float | None = None,
         feature_score: str = "bns",
         max_features: int | None = None,
         intercept_variance: float | None = None,

@@ -65,7 +65,7 @@ class SelectedRidgeClassifier(MAPClassifier):
         threshold: str | float | Utility = "default",
         threshold_data: str = "cv",
         class_weight: str | Mapping[Hashable, float] | None = None,
-        select_features: int | None = None,
+        select_features: int | float | None = None,
         feature_score: str = "bns",
         intercept_variance: float | None = None,
         standardize: bool = False,

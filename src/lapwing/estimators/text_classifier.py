@@ -124,7 +124,7 @@ class TextClassifier(TextsClassifier):
         threshold: str | float | Utility = "default",
         threshold_data: str = "cv",
         class_weight: str | Mapping[Hashable, float] | None = None,
-        select_features: int | None = None,
+        select_features: int | float | None = None,
         feature_score: str = "bns",
         max_features: int | None = None,
         intercept_variance: float | None = None,

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.selection._labels import positives, weights
+from lapwing.selection.stability import bolasso, stable_halves
 from lapwing.stats.links import as_link
 
 RATE_FLOOR = 0.0005
@@ -83,7 +84,10 @@ SCORES: dict[str, Callable[..., np.ndarray]] = {
     "bns": bns,
     "pearson": pearson,
     "yule": yule_q,
+    "stability": stable_halves,
+    "bolasso": bolasso,
 }
+SHARES = ("stability", "bolasso")  # scores that are shares of fits, so that a share may be asked for
 
 
 def top_features(scores: Any, k: int) -> np.ndarray:
@@ -94,6 +98,13 @@ def top_features(scores: Any, k: int) -> np.ndarray:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
         raise SettingsError(f"the number of features must be a whole number >= 0, got {k!r}; GLM07 used 5, 50, 500")
     return np.sort(np.argsort(-scores, kind="stable")[:k])
+
+
+def best_features(scores: Any, wanted: int | float) -> np.ndarray:
+    """So many of the largest score, or, where `wanted` is a share (a float), all that score as much."""
+    if isinstance(wanted, float):
+        return np.flatnonzero(np.asarray(scores) >= wanted)
+    return top_features(scores, wanted)
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.selection import SCORES, top_features
+from lapwing.selection import SCORES
+from lapwing.selection.features import best_features
 from lapwing.selection.folds import Folds
 from lapwing.selection.squeezer import Budget, Squeezed
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
@@ -108,7 +109,7 @@ class Features:
         if settings.select_features is None:
             return None
         scores = SCORES[settings.feature_score](self.X, y, sample_weight=weight)
-        return np.union1d(top_features(scores, settings.select_features), self.insisting)
+        return np.union1d(best_features(scores, settings.select_features), self.insisting)
 
     def part(self, features: np.ndarray | None) -> tuple[Columns, Problem, float]:
         """These columns, the problem over them, and the variance by their norms; None for all."""

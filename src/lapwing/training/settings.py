@@ -11,6 +11,7 @@ import numpy as np
 
 from lapwing.errors import SettingsError
 from lapwing.selection import RULES, SCORES, Utility
+from lapwing.selection.features import SHARES
 from lapwing.selection.variance import CrossValidation
 from lapwing.solvers.selected_ridge import HESSIANS
 from lapwing.stats.links import as_link
@@ -80,7 +81,8 @@ class TrainSettings:
     threshold           "default" (probability ½), a probability, "error", "f1", "ber", "t11u", "t13u", a
                         `Utility`, or "expected_f1" (decided anew for every batch)
     threshold_data      tune on "cv", the scores of held-out documents, or on those of the training documents
-    select_features     keep this many features per category before the fit, by `feature_score`
+    select_features     keep this many features per category before the fit, by `feature_score`; by "stability" or
+                        "bolasso" also a share such as 0.9, of the halves or bootstrap samples that must keep a feature
     max_features        at most this many per category: those of the weakest prior that keeps no more, fitted anew with
                         a variance that cross-validation chooses of those no stronger, unless it is given
     standardize         centre and scale every feature; the weights reported are those of the raw features
@@ -107,7 +109,7 @@ class TrainSettings:
     class_weight: str | Mapping[Hashable, float] | None = None
     threshold: str | float | Utility = "default"
     threshold_data: str = "cv"
-    select_features: int | None = None
+    select_features: int | float | None = None
     feature_score: str = "bns"
     max_features: int | None = None
     standardize: bool = False
@@ -144,7 +146,11 @@ class TrainSettings:
         object.__setattr__(self, "tol", float(self.tol))
         _whole(self, "max_iter", least=1)
         _whole(self, "folds", least=2)
-        _whole(self, "select_features", least=1, optional=True)
+        if isinstance(self.select_features, float) and self.feature_score in SHARES:
+            if not 0.5 < self.select_features <= 1.0:
+                raise SettingsError(f"a share to select by must be over 0.5, 1 at most, got {self.select_features!r}")
+        else:
+            _whole(self, "select_features", least=1, optional=True)
         _whole(self, "max_features", least=1, optional=True)
         if self.max_features is not None and not prior.shape.strengths(np.ones(1))[0].any():
             raise SettingsError(f"max_features needs a prior that leaves features out, got {self.prior!r}")
