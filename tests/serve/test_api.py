@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.build import SCRIPTS
-from reporting.build import ATTACKS, EXTREME, texts
+from reporting.build import ATTACKS, EXTREME, model, texts
 
 import lapwing
 from lapwing.errors import SettingsError
 from lapwing.serve import ServeSettings
+from lapwing.serve.api import Classify, _results
+from lapwing.serve.store import Served
 from serve.start import Server
 
 TOKEN = "a-token-of-some-length"
@@ -307,3 +309,18 @@ def test_bad_bytes_do_not_stop_it(server: Server) -> None:
             with contextlib.suppress(TimeoutError, ConnectionError):
                 assert b" 500 " not in connection.recv(1000)
     assert server.client.get("/health").status_code == 200
+
+
+def test_of_very_many_classes_the_most_probable_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = model(classes=tuple(f"topic {k}" for k in range(1200)))
+    one = Served("many", made)
+    given = [*SCRIPTS[:3], "oil"]
+    monkeypatch.setattr("lapwing.serve.api.BLOCK_SCORES", 2400)  # two texts at a time
+    found = _results(one, Classify(texts=given), given, len(given))
+    proba = made.predict_proba(given)
+    assert [len(row["probabilities"]) for row in found] == [100] * len(given)
+    for row, values, chosen in zip(found, proba, made.predict(given), strict=True):
+        assert list(row["probabilities"].values()) == np.sort(values)[::-1][:100].tolist()
+        assert sorted(row["predicted"]) == sorted(chosen)
+    whole = _results(one, Classify(text="oil", top=10_000), ["oil"], 1)
+    assert len(whole[0]["probabilities"]) == 1200

@@ -48,8 +48,9 @@ def command(
     classes = {str(label): label for label in loaded.classes}
     rows_named(loaded, [name for name in categories if name not in classes])
     content = _text(text, encoding)
-    result = loaded.explain(_with_values(content, values, loaded), [classes[name] for name in categories] or None)
-    shown = result.categories if categories else result.categories[:top]
+    document, named = _with_values(content, values, loaded), [classes[name] for name in categories]
+    result = loaded.explain(document, named) if named else loaded.explain(document, top=top)
+    shown = result.categories
     if as_json:
         print_json({"text": result.text, "categories": [_record(one) for one in shown]})
         return

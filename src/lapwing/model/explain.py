@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lapwing.errors import InputError
 from lapwing.model.html import explanation_html
+from lapwing.model.scoring import best
 
 if TYPE_CHECKING:
     from lapwing.model.linear import LinearModel
@@ -47,8 +48,11 @@ class Explanation:
         return explanation_html(self)
 
 
-def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] | None) -> Explanation:
-    """All categories unless some are named; of two exclusive classes that which the text is put in.
+def explain_text(
+    model: LinearModel, text: str, categories: Sequence[Hashable] | None, top: int | None = None
+) -> Explanation:
+    """All categories unless some are named, or so many of the most probable; of two exclusive
+    classes that which the text is put in.
 
     Where one row of weights speaks for both of these, what speaks for the second speaks against the first.
     """
@@ -64,6 +68,8 @@ def explain_text(model: LinearModel, text: str, categories: Sequence[Hashable] |
     spans = model.weighting.spans(text)
     values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
     places = [int(chosen.argmax())] if shared else list(range(len(model.classes)))
+    if top is not None and not shared:
+        places = best(probabilities[None], top)[0].tolist()
     if categories is not None:
         categories = [categories] if isinstance(categories, str) else categories
         if unknown := [c for c in categories if c not in model.classes]:

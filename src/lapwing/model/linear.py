@@ -391,9 +391,11 @@ class LinearModel:
     def _repr_html_(self) -> str:
         return model_html(self)
 
-    def explain(self, text: str, categories: Sequence[Hashable] | None = None) -> Explanation:
-        """The words of `text` that spoke for and against each category."""
-        return explain_text(self, text, categories)
+    def explain(
+        self, text: str, categories: Sequence[Hashable] | None = None, *, top: int | None = None
+    ) -> Explanation:
+        """The words of `text` that spoke for and against each category, or the `top` most probable ones."""
+        return explain_text(self, text, categories, top)
 
 
 def as_model(model: Any) -> LinearModel:

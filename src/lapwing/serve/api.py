@@ -19,6 +19,8 @@ from starlette.exceptions import HTTPException
 
 from lapwing import __version__
 from lapwing.errors import InputError
+from lapwing.evaluate.measures import BLOCK_SCORES
+from lapwing.model.scoring import best
 from lapwing.serve.described import description_page
 from lapwing.serve.guard import POLICY
 from lapwing.serve.metrics import CONTENT_TYPE, Metrics
@@ -40,6 +42,10 @@ def _whole(value: Any) -> Any:
 Whole = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+MANY = 1000  # classes, of which an answer has the FEW most probable unless it is asked for more
+FEW = 100
 
 
 class Asked(BaseModel):
@@ -74,7 +80,10 @@ class Classify(Asked):
     columns: dict[Name, Value] | list[dict[Name, Value]] = Field(
         _LEFT_OUT, description=f"{BESIDE}; with `texts` a list, one for each"
     )
-    top: Whole | None = Field(None, description="Only so many probabilities, the largest")
+    top: Whole | None = Field(
+        None,
+        description=f"Only so many probabilities, the largest; all by default, or {FEW} of more than {MANY} classes",
+    )
     coverage: float = Field(
         _LEFT_OUT, gt=0, lt=1, description="Predict sets that hold all true classes of a text at this rate"
     )
@@ -266,10 +275,8 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
             _category(one, name)
         documents = one.matrix(texts, asked.vectors, _beside(one, texts, asked.columns))
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
-        rows = await turns.do(characters, lambda: one.classify_each(documents, size))
+        results = await turns.do(characters, lambda: _results(one, asked, documents, size))
         counted.classified(one.name, size)
-        rows = [_promised(one, asked, row) for row in rows]
-        results = [_result(one.labels, row, asked.top) for row in rows]
         return JSONResponse({"model": one.name, "results": results})
 
     @app.post("/v1/explain", responses=_problems(404, 409, 422, *GUARDED), response_model=Explanation)
@@ -280,13 +287,13 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
             raise _wrong_kind(one)
         wanted = None if asked.categories is None else [_category(one, name) for name in asked.categories]
         (document,) = one.matrix([asked.text], None, _beside(one, [asked.text], asked.columns))
-        found = await turns.do(len(asked.text), lambda: one.model.explain(document, wanted))
-        categories = found.categories if wanted is not None else found.categories[: asked.top]
+        top = None if wanted else asked.top
+        found = await turns.do(len(asked.text), lambda: one.model.explain(document, wanted, top=top))
         return JSONResponse(
             {
                 "model": one.name,
                 "text": _LONE.sub("\ufffd", found.text),
-                "categories": [_explained(item) for item in categories],
+                "categories": [_explained(item) for item in found.categories],
             }
         )
 
@@ -321,7 +328,7 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
     async def page(model: Name | None = None) -> HTMLResponse:
         """The page to try a model in; `?model=` chooses which."""
         one = served(model)
-        html = await asyncio.to_thread(serve_page, one, list(store.models), settings.max_body)
+        html = await asyncio.to_thread(serve_page, one, tuple(store.models), settings.max_body)
         return HTMLResponse(html, headers={POLICY[0].decode(): policy_for(html)})
 
     @app.exception_handler(InputError)
@@ -376,6 +383,18 @@ async def _watch(store: Store, every: float) -> None:
 Row = tuple[np.ndarray, np.ndarray] | Exception  # probabilities and decisions of one document
 
 
+def _results(one: Served, asked: Classify, documents: Any, size: int) -> list[dict[str, Any]]:
+    """Of every document what is asked for: of no more at a time than have scores that fit in memory."""
+    at_a_time = max(BLOCK_SCORES // len(one.labels), 1) if one.model.decision == "threshold" else size
+    top = asked.top or (FEW if len(one.labels) > MANY else None)
+    found = []
+    for first in range(0, size, at_a_time):
+        some = documents[first : first + at_a_time]
+        for row in one.classify_each(some, min(at_a_time, size - first)):
+            found.append(_result(one.labels, _promised(one, asked, row), top))
+    return found
+
+
 def _promised(one: Served, asked: Classify, row: Row) -> Row:
     """Decisions of the coverage or precision asked for, where one was."""
     if isinstance(row, Exception) or not asked.model_fields_set & set(DECIDING):
@@ -400,18 +419,17 @@ def _result(labels: list[str], row: Row, top: int | None) -> dict[str, Any]:
         said = str(row) if isinstance(row, InputError) else "it cannot be read; the log says why"
         return {"predicted": [], "probabilities": {}, "error": _safe(said)}
     proba, chosen = row
-    order = np.argsort(-proba, kind="stable")
-    values = proba.tolist()
+    predicted = np.flatnonzero(chosen)
+    first = best(proba[None], len(proba) if top is None else top)[0]
     return {
-        "predicted": [labels[k] for k in order[chosen[order]].tolist()],
-        "probabilities": {labels[k]: values[k] for k in order[:top].tolist()},
+        "predicted": [labels[k] for k in predicted[np.argsort(-proba[predicted], kind="stable")].tolist()],
+        "probabilities": {labels[k]: value for k, value in zip(first.tolist(), proba[first].tolist(), strict=True)},
     }
 
 
 def _category(one: Served, name: str) -> Any:
-    for label in one.model.classes:
-        if str(label) == name:
-            return label
+    if (place := one.places.get(name)) is not None:
+        return one.model.classes[place]
     raise HTTPException(404, f"the model {one.name!r} has no category {name!r}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import unescape
 from typing import Any
 
@@ -11,9 +12,10 @@ from lapwing.reporting.live import refusal
 from lapwing.serve.store import Served
 
 
-def serve_page(one: Served, names: list[str], max_body: int) -> str:
+@lru_cache(maxsize=2)  # with very many categories a page takes seconds to make
+def serve_page(one: Served, names: tuple[str, ...], max_body: int) -> str:
     """The page of one model; texts are sent to this server, and may be compared with its other models."""
-    live: dict[str, Any] = {"remote": {"model": one.name, "models": names, "most": max_body}}
+    live: dict[str, Any] = {"remote": {"model": one.name, "models": list(names), "most": max_body}}
     if not one.reads_text or hasattr(one.model.weighting, "beside"):
         live = {"refusal": refusal(one.model)}
     return page(Contents(one.name, one.model, one.assessment, live=live).to_dict(), connect="'self'")

@@ -39,6 +39,11 @@ class Served:
     def labels(self) -> list[str]:
         return [str(label) for label in self.model.classes]
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of every class by its name; of two with one name the first."""
+        return {label: k for k, label in reversed(list(enumerate(self.labels)))}
+
     @property
     def reads_text(self) -> bool:
         return self.model.weighting is not None

@@ -20,16 +20,23 @@ function remoteModel(model) {
     }
   }
 
+  // The class of two that has the weights; of more all have.
+  async function withWeights() {
+    const { models } = await ask("GET", "v1/models");
+    if (models.find((one) => one.name === model)?.classes !== 2) return new Set();
+    return new Set((await ask("GET", `v1/models/${encodeURIComponent(model)}/categories`)).categories.map((one) => one.name));
+  }
+
   async function classify(text, promise = { kind: null }) {
     abort.abort();
     abort = new AbortController();
     const wanted = promise.kind ? { [promise.kind]: promise.rate } : {};
-    rows ??= new Set((await ask("GET", `v1/models/${encodeURIComponent(model)}/categories`)).categories.map((one) => one.name));
+    rows ??= await withWeights();
     const { results: [found] } = await ask("POST", "v1/classify", { model, text, ...wanted }, abort.signal);
     const chosen = new Set(found.predicted);
     // Of two exclusive classes one has the weights; for the other they speak the other way round.
     return Object.entries(found.probabilities).map(([label, value]) => ({
-      name: label, sign: rows.has(label) ? 1 : -1, probability: value, chosen: chosen.has(label),
+      name: label, sign: !rows.size || rows.has(label) ? 1 : -1, probability: value, chosen: chosen.has(label),
     }));
   }
 
