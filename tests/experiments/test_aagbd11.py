@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.run import new_process
+from cli.run import Command, new_process
 
 from lapwing.corpus import Corpus, read
 from lapwing.experiments.aagbd11.collection import collect
@@ -101,3 +101,20 @@ def test_the_papers_figures(paper: object) -> None:
     assert rows["lasso"].sparsity > rows["Selected Ridge"].sparsity > 0.85
     # Sections 4.1 to 4.3: prediction 8 to 9 times faster than ridge's, or nearly.
     assert 5.0 < rows["ridge"].prediction / rows["Selected Ridge"].prediction < 10.0
+
+
+def test_ohsumed_in_folders(run: Command, tmp_path: Path) -> None:
+    """The collection in a folder per category is told by its categories, and the paper's figures stand beside ours."""
+    for split, count in (("training", 4), ("test", 2)):
+        for c in range(1, 24):
+            place = tmp_path / "ohsumed" / split / f"C{c:02}"
+            place.mkdir(parents=True)
+            for k in range(count):
+                (place / f"{k}").write_text(f"word{'abcdefghijklmnopqrstuvwx'[c]} and more of the same {'xyz'[k % 3]}")
+    ended = run(
+        "reproduce", "aagbd11", "--ohsumed", tmp_path / "ohsumed", "-o", tmp_path / "out", "--quick", "--jobs", "1"
+    )
+    assert ended.code == 0, ended.err
+    assert "Table 3" in ended.out
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["documents"]["train"] == 4 * 8
+    assert "give --data or --ohsumed" in run("reproduce", "aagbd11", "-o", tmp_path / "none").complaint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,33 @@ def _output(name: str) -> Callable[[Any], Any]:
     return click.option("-o", "--output", default=name, show_default=True, help="The folder to write to.")
 
 
+def _collection(name: str, what: str) -> Callable[[Any], Any]:
+    """An option for a collection of the paper that has a format of its own."""
+    return click.option(
+        f"--{name}", type=ExistingPath(what), help=f"{what[0].upper()}{what[1:]}; into a folder of its own."
+    )
+
+
+_optional_data = click.option("--data", type=ExistingPath("a corpus (a file, folder or archive)"),
+                              help="The corpus, or a folder with the Reuters archive in it.")  # fmt: skip
+
+
+def _run_each(
+    output: str, as_json: bool, reading: dict[str, Any], given: dict[str, tuple[str | None, str]],
+    experiment: Callable[[str, dict[str, Any], Progress], Reproduction],
+) -> None:  # fmt: skip
+    """The experiment for every collection that was given, by name: (path, format); of several each in a folder."""
+    paths = {name: (path, form) for name, (path, form) in given.items() if path is not None}
+    if not paths:
+        raise InputError(f"expected a collection; give {' or '.join(f'--{name}' for name in given)}")
+    folder = _checked_folder(output)
+    if len(paths) > 1:
+        folder.mkdir(exist_ok=True)
+    for name, (path, form) in paths.items():
+        own = {**reading, "format": form} if form and reading["format"] == "auto" else dict(reading)
+        _run(str(folder / name if len(paths) > 1 else folder), as_json, partial(experiment, str(path), own))
+
+
 def _run(output: str, as_json: bool, experiment: Callable[[Progress], Reproduction]) -> None:
     """Check what can be checked before the work, do it, write the files, show the tables."""
     folder = _checked_folder(output)
@@ -70,7 +98,9 @@ def _run(output: str, as_json: bool, experiment: Callable[[Progress], Reproducti
 
 
 @command.command("glm07")
-@_data
+@_optional_data
+@_collection("rcv1", "RCV1-v2, a folder of token files and rcv1-v2.topics.qrels")
+@_collection("ohsumed", "OHSUMED, a folder of SMART records ohsumed.87 to .91")
 @_output("glm07")
 @click.option("--quick", is_flag=True, help="Every tenth category only, to try it out.")
 @click.option("--categories", type=ExistingPath("a list of categories", folder=False),
@@ -82,7 +112,9 @@ def _run(output: str, as_json: bool, experiment: Callable[[Progress], Reproducti
 @reading_options
 @json_option
 def glm07(
-    data: str,
+    data: str | None,
+    rcv1: str | None,
+    ohsumed: str | None,
     output: str,
     reading: dict[str, Any],
     quick: bool,
@@ -95,24 +127,25 @@ def glm07(
     """Lasso, ridge and a linear SVM over every category, as in Genkin, Lewis and Madigan (2007).
 
     On Reuters-21578 (ModApte), RCV1-v2 token files and OHSUMED's SMART records the paper's figures stand
-    beside ours; any other corpus with a training and a test part gets the same tables and pictures. Of Reuters-21578
-    titles and bodies are read, without what stands between < and >, as the paper's tools seem to have done.
-    Writes results.json, index.html and the figures.
+    beside ours, of several collections each in a folder of its own; any other corpus with a training and a test part
+    gets the same tables and pictures. Of Reuters-21578 titles and bodies are read, without what stands between < and
+    >, as the paper's tools seem to have done. Writes results.json, index.html and the figures.
     """
     reading["smart_require"] = reading["smart_require"] or "TWM"  # the records that the paper used
     reading["reuters_text"] = "glm07"  # and their text
     from lapwing.experiments.glm07 import reproduce
     from lapwing.experiments.glm07.paper import paper_for
 
-    def experiment(progress: Progress) -> Reproduction:
-        corpus = read_documents(_archive_in(data), reading, progress)
+    def experiment(path: str, reading: dict[str, Any], progress: Progress) -> Reproduction:
+        corpus = read_documents(_archive_in(path), reading, progress)
         return reproduce(
             corpus, paper_for(corpus.source.get("format", ""), reading["reuters_split"]),
             categories=_lines(categories), test_ids=_lines(test_ids), quick=quick, seed=seed, n_jobs=jobs,
             progress=progress,
         )  # fmt: skip
 
-    _run(output, as_json, experiment)
+    given = {"data": (data, ""), "rcv1": (rcv1, "rcv1"), "ohsumed": (ohsumed, "smart")}
+    _run_each(output, as_json, reading, given, experiment)
 
 
 @command.command("fewlabel")
@@ -163,14 +196,18 @@ def fewlabel(
 
 
 @command.command("aagbd11")
-@_data
+@_optional_data
+@_collection("ohsumed", "OHSUMED in folders training/C01 … and test/C01 …")
 @_output("aagbd11")
 @click.option("--quick", is_flag=True, help="A few of the categories only, to try it out.")
 @_seed
 @_threads
 @reading_options
 @json_option
-def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: int, jobs: int, as_json: bool) -> None:
+def aagbd11(
+    data: str | None, ohsumed: str | None, output: str, reading: dict[str, Any], quick: bool, seed: int, jobs: int,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Lasso, ridge and Selected Ridge, as in Aseervatham et al. (2011).
 
     On Reuters-21578, 20 Newsgroups and OHSUMED in a folder per category the paper's Tables 2, 3 and 4 stand
@@ -180,11 +217,11 @@ def aagbd11(data: str, output: str, reading: dict[str, Any], quick: bool, seed: 
     from lapwing.experiments.aagbd11 import reproduce
     from lapwing.experiments.aagbd11.paper import paper_for
 
-    def experiment(progress: Progress) -> Reproduction:
-        corpus = read_documents(_archive_in(data), reading, progress)
+    def experiment(path: str, reading: dict[str, Any], progress: Progress) -> Reproduction:
+        corpus = read_documents(_archive_in(path), reading, progress)
         return reproduce(corpus, paper_for(corpus), quick=quick, seed=seed, n_jobs=jobs, progress=progress)
 
-    _run(output, as_json, experiment)
+    _run_each(output, as_json, reading, {"data": (data, ""), "ohsumed": (ohsumed, "folder")}, experiment)
 
 
 @command.command("ibw08")
