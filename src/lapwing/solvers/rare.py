@@ -70,7 +70,7 @@ class _Layout:
         frequent = np.diff(problem.matrix.columns.indptr[:-1]) >= max(problem.n_documents // FREQUENT, 1)
         self.number = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
         if problem.stored is not None:
-            rows = problem.stored.renumbered(f"{problem.stored.name}-frequent", self.number)
+            rows = problem.stored.renumbered(f"{problem.stored.name}-frequent", self.number, by_columns=False)
             self.frequent = Sparse(rows.indptr, rows.indices, rows.data)
             return
         indptr, indices, data = problem.matrix.rows

@@ -171,19 +171,15 @@ def _weighted(
 
 def _gathered(folder: WorkFolder, blocks: list[Block], width: int) -> Iterator[Part]:
     """The columns of the whole, a range of them at a time."""
-    from safetensors import safe_open
-
-    opened, lengths = [], np.zeros(width, np.int64)
-    for k, _, _ in blocks:
-        folder.check(f"columns-{k}")
-        opened.append(safe_open(folder.path / f"columns-{k}", "numpy"))
-        lengths[opened[-1].get_tensor("columns")] += np.diff(opened[-1].get_tensor("ends"))
+    opened, lengths = [folder.get(f"columns-{k}") for k, _, _ in blocks], np.zeros(width, np.int64)
+    for one in opened:
+        lengths[one["columns"]] += np.diff(one["ends"])
     before = np.append(0, np.cumsum(lengths))
     cuts = [0]
     while cuts[-1] < width:
         past = int(np.searchsorted(before, before[cuts[-1]] + entries_at_a_time(folder.memory), side="right")) - 1
         cuts.append(min(max(past, cuts[-1] + 1), width))
-    within = [np.searchsorted(one.get_tensor("columns"), cuts).tolist() for one in opened]
+    within = [np.searchsorted(one["columns"], cuts).tolist() for one in opened]
     for r, (first, past) in enumerate(pairwise(cuts)):
         parts = [(one, *its[r : r + 2]) for one, its in zip(opened, within, strict=True) if its[r] < its[r + 1]]
         yield _range(parts, before[first : past + 1] - before[first], first)
@@ -194,9 +190,9 @@ def _range(parts: list[tuple[Any, int, int]], before: np.ndarray, first: int) ->
     rows, data = np.empty(before[-1], np.int32), np.empty(before[-1])
     at = before[:-1].copy()  # where the next entry of every column goes
     for one, a, b in parts:
-        ends = one.get_slice("ends")[a : b + 1]
-        here, lengths, its = one.get_slice("columns")[a:b] - first, np.diff(ends), slice(int(ends[0]), int(ends[-1]))
+        ends = one["ends"][a : b + 1]
+        here, lengths, its = one["columns"][a:b] - first, np.diff(ends), slice(int(ends[0]), int(ends[-1]))
         places = np.repeat(at[here] - (ends[:-1] - ends[0]), lengths) + np.arange(its.stop - its.start)
-        rows[places], data[places] = one.get_slice("rows")[its], one.get_slice("data")[its]
+        rows[places], data[places] = one["rows"][its], one["data"][its]
         at[here] += lengths
     return np.diff(before), rows, data

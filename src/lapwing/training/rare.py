@@ -90,7 +90,7 @@ class RareCategories:
         return RareSolver(self.strategy.features.whole, self.task.weights)
 
     def prepare(self) -> None:
-        if self.possible:
+        if any(map(self.may_fit, range(len(self.task)))):
             self.solver, self.own  # noqa: B018
 
     def _solve(self, solver: RareSolver, row: int, variance: float, tol: float, start: Start | None) -> RareFit:
