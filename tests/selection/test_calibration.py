@@ -83,3 +83,18 @@ def test_couplings_between_one_vs_rest_and_softmax_are_found() -> None:
     p = softmax(0.5 * scores)
     classes = (p.cumsum(axis=1) > rng.random(len(p))[:, None]).argmax(axis=1)
     assert fit_temperature(scores, classes, np.ones(len(p))) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_documents_of_one_score_are_as_good_as_one_of_their_weight(link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    scores = np.round(rng.normal(-2.0, 1.5, (500, 4)), 1)
+    scores[rng.random(scores.shape) < 0.7] = -3.0
+    y = np.where(rng.random(scores.shape) < LINKS[link].probability(scores), 1.0, -1.0)
+    weight = rng.integers(0, 3, scores.shape).astype(np.float64)
+    line, loss = common_line(scores, y, weight, LINKS[link])
+    lines = own_lines(scores, y, weight, LINKS[link], line)[1]
+    monkeypatch.setattr("lapwing.selection.calibration.CROWD", 1)
+    together = common_line(scores, y, weight, LINKS[link])
+    assert np.allclose([*together[0], together[1]], [*line, loss], rtol=1e-6)
+    assert np.allclose(own_lines(scores, y, weight, LINKS[link], line)[1], lines, rtol=1e-6)

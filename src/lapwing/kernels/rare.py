@@ -34,6 +34,7 @@ from lapwing.kernels.nouns import PriorArrays
 from lapwing.kernels.rare_prices import price
 from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, Lists, taken
 
+ENOUGH = 0.5  # share of the tolerance within which the working set alone must be for residuals to be the dual point
 SHORT = 1000  # documents that a word may touch without waiting
 
 
@@ -269,18 +270,26 @@ def _grow(columns, desk, m, violators, t, most):
 
 
 @part
-def _dual(desk, prior, link, m, violators, theta, elsewhere, t, rest):
-    """(the dual objective at θ, scaled until it is feasible, and the scale)"""
-    scale = 1.0
+def _dual(desk, prior, link, m, violators, theta, elsewhere, t, rest, loss, margin):
+    """(the dual objective at θ, scaled until it is feasible, and the scale)
+
+    `loss` is that at θ where these are the residuals themselves, at which loss*(-θ) = -θ r - loss(r), else NaN.
+    """
+    scale, own = 1.0, not np.isnan(loss)
     for k in range(m + violators):
         j = desk.features[k] if k < m else desk.violators[k - m]
         z = abs(desk.gradient[j])
         if prior.l2[j] == 0.0 and z * scale > prior.l1[j]:
             scale = prior.l1[j] / z
-    dual = -rest * conjugate(scale * elsewhere, link)
-    for e in range(t):
-        if desk.weight[e] > 0.0:
-            dual -= desk.weight[e] * conjugate(scale * theta[e], link)
+    if own and scale == 1.0:
+        dual = loss + rest * elsewhere * margin
+        for e in range(t):
+            dual += desk.weight[e] * theta[e] * desk.margin[e]
+    else:
+        dual = -rest * conjugate(scale * elsewhere, link)
+        for e in range(t):
+            if desk.weight[e] > 0.0:
+                dual -= desk.weight[e] * conjugate(scale * theta[e], link)
     for k in range(m + violators):
         j = desk.features[k] if k < m else desk.violators[k - m]
         dual -= penalty_conjugate(prior, j, -scale * desk.gradient[j])
@@ -386,9 +395,10 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     gap = kkt = kkt_bound = np.inf
     fell, share, precision = 0.0, 1.0, ROUGH
     H, A = np.empty((0, 0)), np.empty((0, 0))
-    rounds, converged, cautious, changed = 0, False, False, False
+    rounds, converged, cautious, changed, itself = 0, False, False, False, False
     while rounds < max_rounds:
         # Grow the working set.
+        itself = False
         kept = _prune(desk, m, 1 + modes.size, prior, strength) if violators > 0 else m
         grown = _grow(X.columns, desk, kept, violators, t, max(20, kept) if share >= 0.5 else max(5, kept // 16))
         before = t
@@ -401,7 +411,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
         if changed:
             rest = _rest(ground, desk, down, t) if t > before else rest
             entries, changed = _lists(X.columns, desk, m, t), False
-        H, A, G = _room(H, m), _room(A, m), np.empty(m)
+        H, A, G, slope = _room(H, m), _room(A, m), np.empty(m), np.empty(m)
         local = _local(prior, desk.features, m, strength)
         objective = loss + penalty(local, taken(desk.beta, desk.features, m))
 
@@ -413,7 +423,9 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             _curvatures(desk, t, cautious, link)
             _model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
             old = taken(desk.beta, desk.features, m)
-            b, slope = old.copy(), G.copy()
+            b = old.copy()
+            for a in range(m):
+                slope[a] = G[a]
             quadratic.solve(H, slope, b, local, precision, A)
             move, promise = np.empty(m), 0.0
             for a in range(m):
@@ -446,20 +458,30 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             if (share == 1.0 or fall <= tol) and fall <= (LOOSE if strength > 1.0 else np.sqrt(tol)):
                 break
 
-        # Price every word at the dual point.
-        source, elsewhere = (desk.theta, theta0) if stalled else (desk.predicted, predicted0)
-        _gradient(entries, desk, p, source, rest * elsewhere, G)
-        _keep(desk, m, G)
+        # Price every word at the dual point: the residuals themselves where they will do, else those predicted.
         relaxed = strength > 1.0 and fell <= LOOSE * objective
         if relaxed:
             strength = max(1.0, RELAX * strength)
         exactly = not relaxed and strength == 1.0 and (precise or stalled)
+        source, elsewhere = desk.predicted, predicted0
+        _keep(desk, m, slope)
+        if exactly:
+            _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+            _keep(desk, m, G)
+            dual, _ = _dual(desk, prior, link, m, 0, desk.theta, theta0, t, rest, loss, margin0)
+            itself = stalled or objective - dual <= ENOUGH * tol * objective
+            if itself:
+                source, elsewhere = desk.theta, theta0
+            else:
+                _gradient(entries, desk, p, source, rest * elsewhere, G)
+                _keep(desk, m, G)
         violators = price(X, ground, desk, prior, strength, category, source, elsewhere, t, exactly)
         if not exactly:
             continue
 
         # Certify.
-        dual, scale = _dual(desk, prior, link, m, violators, source, elsewhere, t, rest)
+        known = loss if itself else np.nan
+        dual, scale = _dual(desk, prior, link, m, violators, source, elsewhere, t, rest, known, margin0)
         if dual > best_dual:
             best_dual, best0 = dual, scale * elsewhere
             for e in range(t):
@@ -470,9 +492,10 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             break
 
     # What the coefficients show by themselves.
-    _gradient(entries, desk, p, desk.theta, rest * theta0, G)
-    _keep(desk, m, G)
-    violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, True)
+    if not itself:
+        _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+        _keep(desk, m, G)
+        violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, True)
     kkt, kkt_bound = _violations(desk, prior, m, violators)
     weights = taken(desk.beta, desk.features, m)
     objective = loss + penalty(_local(prior, desk.features, m, 1.0), weights)

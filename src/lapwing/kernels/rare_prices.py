@@ -199,7 +199,8 @@ def price(X, ground, desk, prior, strength, category, theta, elsewhere, t, exact
             count += 1
     spread = np.sqrt(category.down * mild) if exactly else 0.0
     count, length = _rule_out(X.columns, ground, desk, prior, strength, level, spread, count)
-    through = exactly and length > t  # touched documents have fewer frequent words than these have documents
+    # Whether touched documents have fewer frequent words, at the mean of all, than these have documents.
+    through = exactly and length * ground.weight.size > t * (ground.frequent.data.size + ground.weight.size)
     if through:
         for word in range(desk.mild.size):
             desk.mild[word] = 0.0

@@ -29,7 +29,10 @@ TURNS = 3  # of lines and their mean
 FLATTEST = 0.01  # slope: a category whose scores say nothing keeps their order
 ROUNDS = 50
 CLOSE = 1e-8  # relative fall of what is minimised at which a line is found
+CROWD = 20_000  # documents from which it is worth to look for those of one score
 MOST = 2_000_000  # scores that the common line is drawn through; more would not move it
+
+_Column = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Line(NamedTuple):
@@ -93,7 +96,7 @@ def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Lin
 
     Of N documents with a label all right, the next may still be wrong: each counts as wrong by 1/(N + 2) (Platt 1999).
     """
-    s, signs, w = scores.ravel(), y.ravel(), weight.ravel()
+    s, signs, w = (np.concatenate(part) for part in zip(*_columns(scores, y, weight), strict=True))
     inside, outside = float(w[signs > 0.0].sum()), float(w[signs < 0.0].sum())
     doubt = np.where(signs > 0.0, 1.0 / (inside + 2.0), 1.0 / (outside + 2.0))
     thin = -(-s.size // MOST)
@@ -101,24 +104,47 @@ def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Lin
     return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset), signs))
 
 
+def _columns(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[_Column]:
+    """Scores, labels and weights of every category. Of many documents most hold none of its words and score the same:
+    documents of one label and score are one, with the sum of their weights."""
+    columns = list(zip(scores.T, y.T, weight.T, strict=True))
+    return columns if len(scores) < CROWD else [_condensed(*column) for column in columns]
+
+
+def _condensed(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> _Column:
+    parts = []
+    for label in (1.0, -1.0):
+        here = np.flatnonzero((y == label) & (weight > 0.0))
+        values, number = np.unique(scores[here], return_inverse=True)
+        parts.append((values, np.full(len(values), label), np.bincount(number, weight[here], len(values))))
+    s, signs, w = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return s, signs, w
+
+
 def own_lines(
     scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, start: Line
 ) -> tuple[Line, list[Line]]:
     """(the mean of all lines, a line for every category), from the common line on."""
-    mean, lines = start, [start] * scores.shape[1]
+    columns = _columns(scores, y, weight)
+    mean, lines = start, [start] * len(columns)
     for _ in range(TURNS if len(lines) > 2 else 0):
-        lines = lines_around(scores, y, weight, link, mean, lines)
+        lines = _lines(columns, link, mean, lines)
         mean = Line(*np.mean(lines, axis=0).tolist())
-    return mean, lines_around(scores, y, weight, link, mean, lines)
+    return mean, _lines(columns, link, mean, lines)
 
 
 def lines_around(
     scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, mean: Line, starts: Sequence[Line]
 ) -> list[Line]:
     """A line for every category around a mean that is known, each from a line near it."""
+    return _lines(_columns(scores, y, weight), link, mean, starts)
+
+
+def _lines(columns: list[_Column], link: Link, mean: Line, starts: Sequence[Line]) -> list[Line]:
     spread = (OWN[0] * mean.slope, OWN[1])
-    parts = zip(scores.T, y.T, weight.T, starts, strict=True)
-    return [fit_line(s, y, weight, link, mean, spread, start=start)[0] for s, y, weight, start in parts]
+    return [
+        fit_line(*column, link, mean, spread, start=start)[0] for column, start in zip(columns, starts, strict=True)
+    ]
 
 
 def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> float:
