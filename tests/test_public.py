@@ -63,6 +63,7 @@ PUBLIC = {
         "Corpus",
         "Document",
         "FORMATS",
+        "Hierarchy",
         "Overview",
         "ReadOptions",
         "Record",

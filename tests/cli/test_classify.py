@@ -200,3 +200,30 @@ def test_promises_that_cannot_be_given(run: Command, news: Path, promising: Path
     assert "--abstain needs --coverage" in error(promising, "--abstain")
     assert "--top shows the most probable" in error(promising, "--top", 2, "--coverage", 0.9)
     assert "0<x<1" in error(promising, "--coverage", 1.5)
+
+
+def test_broader_categories_are_added(run: Command, model: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("energy\tcommodities\ngrain\tcommodities\ncommodities\teconomy\n")
+    text = b"crude oil\n"
+    plain = answers(run("classify", model, "--json", stdin=text))[0]
+    found = answers(run("classify", model, "--json", "--broader", pairs, stdin=text))[0]
+    assert found["predicted"] == [*plain["predicted"], "commodities", "economy"]
+    p = plain["probabilities"]["energy"]
+    assert found["probabilities"] == {**plain["probabilities"], "commodities": p, "economy": p}
+    rows = [line.split("\t") for line in run("classify", model, "--broader", pairs, stdin=text).lines]
+    assert [row[1:] for row in rows] == [[name, repr(p)] for name in ("energy", "commodities", "economy")]
+    first = run("classify", model, "--top", "1", "--broader", pairs, stdin=text).lines
+    assert [line.split("\t")[1] for line in first] == ["energy", "commodities", "economy"]
+    pairs.write_text("cats\tanimals\n")
+    assert "name categories as the model does" in run("classify", model, "--broader", pairs, stdin=text).err
+
+
+def test_broader_categories_are_judged(run: Command, model: Path, news: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("energy\tcommodities\ngrain\tcommodities\n")
+    broad, own = run("evaluate", model, news, "--broader", pairs, "--json").json["levels"]
+    assert (broad["labels"], own["labels"]) == (2, 3)
+    assert broad["micro_f1"] >= own["micro_f1"]
+    assert "give one of them" in run("evaluate", model, news, "--broader", pairs, "--roll-up", "/").err
+    assert run("report", model, news, "-o", tmp_path / "r.html", "--broader", pairs, "--no-path").code == 0

@@ -16,6 +16,7 @@ from cli.build import SCRIPTS
 from reporting.build import ATTACKS, EXTREME, model, texts
 
 import lapwing
+from lapwing.corpus import Hierarchy
 from lapwing.errors import SettingsError
 from lapwing.serve import ServeSettings
 from lapwing.serve.api import Classify, _results
@@ -324,3 +325,15 @@ def test_of_very_many_classes_the_most_probable_are_told(monkeypatch: pytest.Mon
         assert sorted(row["predicted"]) == sorted(chosen)
     whole = _results(one, Classify(text="oil", top=10_000), ["oil"], 1)
     assert len(whole[0]["probabilities"]) == 1200
+
+
+def test_broader_classes_on_request(server: Server) -> None:
+    tree = Hierarchy.of([("grain", "commodities"), ("energy", "commodities")])
+    one = Served("sets", model())
+    (plain,) = _results(one, Classify(text="oil"), ["oil"], 1)
+    (found,) = _results(one, Classify(text="oil", broader=True), ["oil"], 1, tree)
+    assert set(found["probabilities"]) == {*plain["probabilities"], "commodities"}
+    most = max(plain["probabilities"][name] for name in ("grain", "energy"))
+    assert found["probabilities"]["commodities"] == most
+    refused = server.client.post("/v1/classify", json={"text": "oil", "broader": True})
+    assert (refused.status_code, "--broader" in refused.json()["error"]) == (409, True)

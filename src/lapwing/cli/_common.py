@@ -247,6 +247,23 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
     return found
 
 
+BROADER = "What is above which category: lines of one, a tab and a broader one, or a vocabulary in SKOS (.ttl, .rdf)."
+broader_file = ExistingPath("pairs of a category and a broader one", folder=False)
+
+
+def read_hierarchy(path: str | None, model: LinearModel, separator: str | None = None) -> Any:
+    """The hierarchy of --broader, or the separator of --roll-up; None without either."""
+    if path is None:
+        return separator
+    if separator is not None:
+        raise InputError("--broader and --roll-up both say what is above a category; give one of them")
+    from lapwing.corpus import Hierarchy
+
+    found = Hierarchy.read(path)
+    found.check(model.classes, path)
+    return found
+
+
 def rows_named(model: LinearModel, names: Sequence[str]) -> list[int]:
     """The rows of the categories that --category names; all of them where it names none."""
     rows = {str(label): row for row, label in enumerate(model.categories)}

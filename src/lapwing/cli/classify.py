@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +11,22 @@ import click
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.cli._common import SPLITS, ExistingPath, model_argument, reading_options
+from lapwing.cli._common import (
+    BROADER,
+    SPLITS,
+    ExistingPath,
+    broader_file,
+    model_argument,
+    read_hierarchy,
+    reading_options,
+)
 from lapwing.cli._output import as_json_line, echo, json_option
 from lapwing.errors import InputError
 
+Named = list[tuple[Hashable, float]]
+
 if TYPE_CHECKING:
+    from lapwing.corpus import Hierarchy
     from lapwing.model import LinearModel
 
 RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -41,6 +52,7 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
     metavar="RATE",
     help="Only categories that are sure: right at this rate, such as 0.95, with a confidence of 0.9.",
 )
+@click.option("--broader", type=broader_file, help=BROADER + " Adds the broader ones to each answer.")
 @reading_options
 @json_option
 def command(
@@ -52,6 +64,7 @@ def command(
     coverage: float | None,
     abstain: bool,
     precision: float | None,
+    broader: str | None,
     as_json: bool,
 ) -> None:
     """Put the documents of DATA into the categories of MODEL.
@@ -68,13 +81,14 @@ def command(
     _check_promises(coverage, precision, abstain, top)
     loaded = load(model)
     asked = Asked(top, coverage, precision, abstain, as_json)
-    labels = loaded.classes if as_json else [str(label).translate(TO_BLANK) for label in loaded.classes]
+    hierarchy = read_hierarchy(broader, loaded)
     lines = _json_lines if as_json else _table_lines
     for ids, documents, _ in streamed(data, reading, loaded, split):
         ids, matrix = _vectors(loaded, ids, documents, reading["skip_bad"])
         if ids:
-            answers = zip(ids, _answers(loaded, matrix, asked), strict=True)
-            echo("\n".join(line for document, answer in answers for line in lines(labels, document, answer)))
+            answers = (_named(answer, loaded, hierarchy, asked) for answer in _answers(loaded, matrix, asked))
+            told = zip(ids, answers, strict=True)
+            echo("\n".join(line for document, answer in told for line in lines(document, *answer)))
 
 
 class Asked(NamedTuple):
@@ -86,10 +100,10 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Of one document: classes by their number, most probable first, with probabilities."""
+    """Of one document: classes by their number, with probabilities, the predicted ones most probable first."""
 
     shown: list[tuple[int, float]]
-    predicted: list[int]
+    predicted: list[tuple[int, float]]
 
 
 def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:
@@ -99,12 +113,13 @@ def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterato
         return
     if asked.top is None:
         for places, proba in model.decided(matrix):
-            yield Answer(list(zip(places.tolist(), proba.tolist(), strict=True)), places.tolist())
+            chosen = list(zip(places.tolist(), proba.tolist(), strict=True))
+            yield Answer(chosen, chosen)
         return
-    predicted = (places.tolist() for places, _ in model.decided(matrix)) if asked.as_json else repeat([])
-    first, proba = model.most_probable(matrix, asked.top)
-    for shown, values, chosen in zip(first.tolist(), proba.tolist(), predicted, strict=False):
-        yield Answer(list(zip(shown, values, strict=True)), chosen)
+    decided = model.decided(matrix) if asked.as_json else repeat((np.empty(0), np.empty(0)))
+    for shown, values, (places, proba) in zip(*model.most_probable(matrix, asked.top), decided, strict=False):
+        found = list(zip(shown.tolist(), values.tolist(), strict=True))
+        yield Answer(found, list(zip(places.tolist(), proba.tolist(), strict=True)))
 
 
 def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:
@@ -121,9 +136,19 @@ def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator
             if asked.abstain:
                 chosen &= chosen.sum(axis=1, keepdims=True) == 1
         for values, inside in zip(proba, chosen, strict=True):
-            predicted = _most_probable_first(values, np.flatnonzero(inside))
-            shown = range(len(values)) if asked.as_json else predicted
-            yield Answer([(k, float(values[k])) for k in shown], predicted)
+            predicted = [(k, float(values[k])) for k in _most_probable_first(values, np.flatnonzero(inside))]
+            yield Answer(list(enumerate(values.tolist())) if asked.as_json else predicted, predicted)
+
+
+def _named(answer: Answer, model: LinearModel, hierarchy: Hierarchy | None, asked: Asked) -> tuple[Named, Named]:
+    """What is shown and what is predicted, by name; where asked for with the broader labels."""
+    shown, predicted = ([(model.classes[k], p) for k, p in some] for some in answer)
+    if hierarchy is None:
+        return shown, predicted
+    added = hierarchy.added(predicted)
+    if asked.top is not None:
+        return hierarchy.added(shown), added
+    return (list({**dict(shown), **dict(added)}.items()) if asked.as_json else added), added
 
 
 def _check_promises(coverage: float | None, precision: float | None, abstain: bool, top: int | None) -> None:
@@ -155,20 +180,20 @@ def _most_probable_first(proba: np.ndarray, places: np.ndarray) -> list[int]:
     return places[np.argsort(-proba[places], kind="stable")].tolist()
 
 
-def _json_lines(labels: Sequence[Hashable], document: str, answer: Answer) -> Iterator[str]:
+def _json_lines(document: str, shown: Named, predicted: Named) -> Iterator[str]:
     yield as_json_line(
         {
             "id": document,
-            "predicted": [labels[k] for k in answer.predicted],
-            "probabilities": {str(labels[k]): p for k, p in answer.shown},
+            "predicted": [label for label, _ in predicted],
+            "probabilities": {str(label): p for label, p in shown},
         }
     )
 
 
-def _table_lines(labels: Sequence[Hashable], document: str, answer: Answer) -> Iterator[str]:
+def _table_lines(document: str, shown: Named, predicted: Named) -> Iterator[str]:
     """Tab-separated; a tab or line end inside a name becomes a blank."""
     name = document.translate(TO_BLANK)
-    for k, p in answer.shown:
-        yield f"{name}\t{labels[k]}\t{p!r}"
-    if not answer.shown:
+    for label, p in shown:
+        yield f"{name}\t{str(label).translate(TO_BLANK)}\t{p!r}"
+    if not shown:
         yield f"{name}\t\t"

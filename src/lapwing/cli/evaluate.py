@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapwing.cli._common import (
+    BROADER,
     SPLITS,
     as_in_training,
+    broader_file,
     data_argument,
     model_argument,
     read_documents,
+    read_hierarchy,
     reading_options,
     split_part,
 )
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
               help="Train anew, as MODEL was, on all but each of so many portions of DATA.")  # fmt: skip
 @click.option("--roll-up", metavar="SEPARATOR",
               help="Judge broader labels, too: what stands before this in names, as / in science/physics.")  # fmt: skip
+@click.option("--broader", type=broader_file, help=BROADER + " Judges the broader ones, too, level by level.")
 @click.option("--at", metavar="K,K,…",
               help="How good the first K categories of every document are, such as 1,3,5, most probable first: "
               "precision, recall, nDCG, propensity-scored precision (PSP), F1.")  # fmt: skip
@@ -57,7 +61,8 @@ if TYPE_CHECKING:
 @json_option
 def command(
     model: str, data: str, reading: dict[str, Any], split: str | None, undefined_f1: str, folds: int | None,
-    at: str | None, propensity: tuple[float, float], store: bool, roll_up: str | None, as_json: bool,
+    at: str | None, propensity: tuple[float, float], store: bool, roll_up: str | None, broader: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Compare the decisions of MODEL with the labels of DATA, category by category.
 
@@ -69,6 +74,7 @@ def command(
     from lapwing.formats import load
 
     loaded = load(model)
+    hierarchy = read_hierarchy(broader, loaded, roll_up)
     reading = as_in_training(reading, loaded, data)
     if folds is not None:
         with progress_bar(quiet=as_json) as progress:
@@ -85,7 +91,7 @@ def command(
         check_labels(corpus, loaded)
         blocks = _counted(blocks_of(corpus, loaded), len(corpus), progress)
         how: dict[str, Any] = {"at": at, "propensity": propensity} if at is not None else {}
-        only_ranking = at is not None and not (store or as_json or roll_up is not None)
+        only_ranking = at is not None and not (store or as_json or hierarchy is not None)
         if only_ranking:
             ranking = rank(loaded, blocks, **how)
         elif store:
@@ -97,11 +103,11 @@ def command(
         show(*_ranked(ranking))
         return
     levels = None
-    if roll_up is not None:
+    if hierarchy is not None:
         from lapwing.evaluate.documents import in_columns
         from lapwing.evaluate.rolled import roll_up as judged
 
-        levels = judged(corpus.labels, loaded.predict(in_columns(corpus, loaded)), roll_up)
+        levels = judged(corpus.labels, loaded.predict(in_columns(corpus, loaded)), hierarchy)
     if as_json:
         print_json(result.to_dict() | ({} if levels is None else {"levels": levels}))
     else:

@@ -8,11 +8,14 @@ from typing import Any
 import click
 
 from lapwing.cli._common import (
+    BROADER,
     SPLITS,
     ExistingPath,
     as_in_training,
+    broader_file,
     check_output,
     read_documents,
+    read_hierarchy,
     reading_options,
 )
 from lapwing.cli._output import echo, json_option, print_json
@@ -38,6 +41,7 @@ from lapwing.errors import InputError
               help="Readable names for coded categories: lines of a category, a tab, and its title.")  # fmt: skip
 @click.option("--roll-up", metavar="SEPARATOR",
               help="Judge broader labels, too: what stands before this in names, as / in science/physics.")  # fmt: skip
+@click.option("--broader", type=broader_file, help=BROADER + " Judges the broader ones, too, level by level.")
 @click.option("--no-path", is_flag=True, help="Fit no coefficient path.")
 @reading_options
 @json_option
@@ -49,6 +53,7 @@ def command(
     paths: tuple[str, ...],
     titles: str | None,
     roll_up: str | None,
+    broader: str | None,
     no_path: bool,
     as_json: bool,
 ) -> None:
@@ -73,13 +78,14 @@ def command(
         raise InputError("models are compared on documents; give DATA after them")
     if data is not None:
         reading = as_in_training(reading, load(files[0]), data)
+    hierarchy = None if broader is None and roll_up is None else read_hierarchy(broader, load(files[0]), roll_up)
     with progress_bar(quiet=as_json) as progress:
         corpus = None if data is None else read_documents(data, reading, progress)
         if corpus is not None and not no_path:
             announce_compiling()
         page = report(
             files[0], corpus, output, rivals=files[1:], split=split, follow=() if no_path else paths or None,
-            titles=named, roll_up=roll_up, progress=progress,
+            titles=named, roll_up=hierarchy, progress=progress,
         )  # fmt: skip
     size = Path(output).stat().st_size
     if as_json:

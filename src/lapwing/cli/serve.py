@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lapwing.cli._common import ExistingPath
+from lapwing.cli._common import BROADER, ExistingPath, broader_file
 from lapwing.cli._output import echo
 from lapwing.errors import InputError
 
@@ -45,6 +45,7 @@ TOKEN = "LAPWING_TOKEN"
 @click.option(
     "--grace", type=float, default=10.0, show_default=True, help="Seconds that running requests get at shutdown."
 )
+@click.option("--broader", type=broader_file, help=BROADER + " Requests can ask for the broader ones.")
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
@@ -61,6 +62,7 @@ def command(
     max_connections: int,
     reload_every: float,
     grace: float,
+    broader: str | None,
     log_level: str,
 ) -> None:
     """Serve MODELs over HTTP: a page to try them in at /, and a REST interface described at /openapi.json.
@@ -69,6 +71,7 @@ def command(
     beside a model is shown with it. Ctrl-C or SIGTERM finishes the requests under way. The log is on stderr, a JSON
     object per line.
     """
+    from lapwing.corpus import Hierarchy
     from lapwing.serve import ServeSettings
     from lapwing.serve.logs import set_up
     from lapwing.serve.run import check_installed, listen, serve
@@ -82,9 +85,12 @@ def command(
         host=host, port=port, token=secrets.token_urlsafe(24) if made_up else token, allowed_hosts=allow_host,
         max_body=max_body, max_batch=max_batch, timeout=timeout, concurrency=concurrency,
         max_connections=max_connections, reload_every=reload_every, grace=grace,
+        broader=None if broader is None else Hierarchy.read(broader),
     )  # fmt: skip
     listener = listen(settings)
     store = Store(list(models))
+    if settings.broader is not None:
+        settings.broader.check(store.first.model.classes, str(broader))
     set_up(log_level)
     where = f"[{host}]" if ":" in host else host
     echo(f"serving {', '.join(store.models)} at http://{where}:{listener.getsockname()[1]}/", err=True)

@@ -18,6 +18,7 @@ Conventions
 
 from lapwing.corpus.demo import stdlib_docstrings
 from lapwing.corpus.document import SPLITS, Corpus, Document, Record
+from lapwing.corpus.hierarchy import Hierarchy
 from lapwing.corpus.options import FORMATS, ReadOptions
 from lapwing.corpus.overview import Overview, overview
 from lapwing.corpus.pipeline import Stream, read, stream
@@ -28,6 +29,7 @@ __all__ = [
     "SPLITS",
     "Corpus",
     "Document",
+    "Hierarchy",
     "ReadOptions",
     "Record",
     "Stream",

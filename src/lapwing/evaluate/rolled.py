@@ -1,7 +1,8 @@
-"""Labels with broader ones in their names, `science/physics`, judged at every level.
+"""Labels with broader ones above them, judged at every level: those of a hierarchy, or as `science/physics` has in its
+name.
 
 A decision for science/chemistry where science/physics was right is wrong at the second level and right at the first.
-At each level every label is cut to so many parts; one with fewer stays as it is.
+At each level every label counts as those above it of that level; one that is no deeper stays as it is.
 """
 
 from __future__ import annotations
@@ -10,32 +11,34 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+from lapwing.corpus.hierarchy import Hierarchy
 from lapwing.errors import InputError
 
 Sets = Sequence[tuple[Hashable, ...]]
 
 
-def roll_up(truth: Sets, predicted: Iterable[Any], separator: str) -> list[dict[str, Any]]:
+def roll_up(truth: Sets, predicted: Iterable[Any], broader: Hierarchy | str) -> list[dict[str, Any]]:
     """F1 over the labels that occur at every level, from the broadest to the labels themselves.
 
     predicted   a tuple of labels per document, or one label
+    broader     what is above which, or what separates it in names
 
     >>> roll_up([("a/x",), ("a/y",)], [("a/x",), ("a/x",)], "/")[0]["micro_f1"]
     1.0
     """
     chosen = [one if isinstance(one, tuple) else (one,) for one in predicted]
-    depth = max((str(label).count(separator) for labels in truth for label in labels), default=0) + 1
+    occur = {label for sets in (truth, chosen) for labels in sets for label in labels}
+    if isinstance(broader, str):
+        broader = Hierarchy.by_name(occur, broader)
+    depth = max((broader.level(label) for labels in truth for label in labels), default=1)
     if depth == 1:
-        raise InputError(
-            f"expected labels of several levels, and none has {separator!r} in it; name what separates them"
-        )
-    return [
-        _judged(level, *(_cut(sets, level, separator) for sets in (truth, chosen))) for level in range(1, depth + 1)
-    ]
-
-
-def _cut(sets: Sets, level: int, separator: str) -> list[set[str]]:
-    return [{separator.join(str(label).split(separator)[:level]) for label in labels} for labels in sets]
+        raise InputError("expected labels with broader ones above them, and none of the documents' labels has any")
+    found = []
+    for level in range(1, depth + 1):
+        counts_as = {label: broader.at(label, level) for label in occur}
+        sets = ([set().union(*(counts_as[label] for label in labels)) for labels in some] for some in (truth, chosen))
+        found.append(_judged(level, *sets))
+    return found
 
 
 def _judged(level: int, truth: list[set[str]], chosen: list[set[str]]) -> dict[str, Any]:

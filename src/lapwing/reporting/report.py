@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lapwing.corpus import Corpus
+from lapwing.corpus import Corpus, Hierarchy
 from lapwing.errors import InputError, some
 from lapwing.evaluate import assess, stored_assessment
 from lapwing.evaluate.documents import check_kind, check_labels, in_columns
@@ -55,7 +55,7 @@ def report(
     split: str | None = None,
     follow: Sequence[Hashable] | None = None,
     titles: Mapping[str, str] | None = None,
-    roll_up: str | None = None,
+    roll_up: Hierarchy | str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """A report about a model: one HTML page that opens offline, with a box to try texts in.
@@ -70,7 +70,8 @@ def report(
     follow   categories whose coefficient path is fitted anew on the training part, or on all documents where there are
              no parts; None: one of them where there is a training part; (): none
     titles   readable names of categories that have codes, shown after these
-    roll_up  what separates broader labels from narrower ones in their names, such as "/": they are judged, too
+    roll_up  a hierarchy of labels, or what separates broader ones from narrower ones in their names, such as "/": the
+             broader ones are judged, too
     """
     name, linear = _named(model)
     others = [_named(rival) for rival in rivals]
@@ -92,9 +93,9 @@ def report(
     return Report(html, contents)
 
 
-def _levels(model: LinearModel, corpus: Corpus, split: str | None, separator: str) -> list[dict[str, Any]]:
+def _levels(model: LinearModel, corpus: Corpus, split: str | None, broader: Hierarchy | str) -> list[dict[str, Any]]:
     part = corpus.part(split or ("test" if corpus.has_splits else "all"))
-    return rolled_up(part.labels, model.predict(in_columns(part, model)), separator)
+    return rolled_up(part.labels, model.predict(in_columns(part, model)), broader)
 
 
 def _title(path: str | os.PathLike[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from itertools import combinations
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from starlette.exceptions import HTTPException
 
 from lapwing import __version__
+from lapwing.corpus import Hierarchy
 from lapwing.errors import InputError
 from lapwing.evaluate.measures import BLOCK_SCORES
 from lapwing.model.scoring import best
@@ -84,6 +85,7 @@ class Classify(Asked):
         None,
         description=f"Only so many probabilities, the largest; all by default, or {FEW} of more than {MANY} classes",
     )
+    broader: bool = Field(False, description="Add what is above each class, as the server was told (--broader)")
     coverage: float = Field(
         _LEFT_OUT, gt=0, lt=1, description="Predict sets that hold all true classes of a text at this rate"
     )
@@ -273,9 +275,12 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
             raise HTTPException(409, f"the model {one.name!r} keeps nothing to promise a coverage or a precision by")
         for name in asked.thresholds or ():
             _category(one, name)
+        if asked.broader and settings.broader is None:
+            raise HTTPException(409, "the server was not told what is above which class; start it with --broader FILE")
+        hierarchy = settings.broader if asked.broader else None
         documents = one.matrix(texts, asked.vectors, _beside(one, texts, asked.columns))
         characters = sum(map(len, texts)) if texts is not None else INLINE + 1
-        results = await turns.do(characters, lambda: _results(one, asked, documents, size))
+        results = await turns.do(characters, lambda: _results(one, asked, documents, size, hierarchy))
         counted.classified(one.name, size)
         return JSONResponse({"model": one.name, "results": results})
 
@@ -383,7 +388,9 @@ async def _watch(store: Store, every: float) -> None:
 Row = tuple[np.ndarray, np.ndarray] | Exception  # probabilities and decisions of one document
 
 
-def _results(one: Served, asked: Classify, documents: Any, size: int) -> list[dict[str, Any]]:
+def _results(
+    one: Served, asked: Classify, documents: Any, size: int, hierarchy: Hierarchy | None = None
+) -> list[dict[str, Any]]:
     """Of every document what is asked for: of no more at a time than have scores that fit in memory."""
     at_a_time = max(BLOCK_SCORES // len(one.labels), 1) if one.model.decision == "threshold" else size
     top = asked.top or (FEW if len(one.labels) > MANY else None)
@@ -391,7 +398,7 @@ def _results(one: Served, asked: Classify, documents: Any, size: int) -> list[di
     for first in range(0, size, at_a_time):
         some = documents[first : first + at_a_time]
         for row in one.classify_each(some, min(at_a_time, size - first)):
-            found.append(_result(one.labels, _promised(one, asked, row), top))
+            found.append(_result(one.labels, _promised(one, asked, row), top, hierarchy))
     return found
 
 
@@ -414,17 +421,20 @@ def _over(one: Served, asked: Classify, proba: np.ndarray, chosen: np.ndarray) -
     return np.array(over, dtype=bool) & best
 
 
-def _result(labels: list[str], row: Row, top: int | None) -> dict[str, Any]:
+def _result(labels: list[str], row: Row, top: int | None, hierarchy: Hierarchy | None) -> dict[str, Any]:
     if isinstance(row, Exception):
         said = str(row) if isinstance(row, InputError) else "it cannot be read; the log says why"
         return {"predicted": [], "probabilities": {}, "error": _safe(said)}
     proba, chosen = row
     predicted = np.flatnonzero(chosen)
     first = best(proba[None], len(proba) if top is None else top)[0]
-    return {
-        "predicted": [labels[k] for k in predicted[np.argsort(-proba[predicted], kind="stable")].tolist()],
-        "probabilities": {labels[k]: value for k, value in zip(first.tolist(), proba[first].tolist(), strict=True)},
-    }
+    predicted = predicted[np.argsort(-proba[predicted], kind="stable")]
+    named: Iterator[list[tuple[Any, float]]] = (
+        [(labels[k], value) for k, value in zip(some.tolist(), proba[some].tolist(), strict=True)]
+        for some in (predicted, first)
+    )
+    put_in, shown = named if hierarchy is None else map(hierarchy.added, named)
+    return {"predicted": [label for label, _ in put_in], "probabilities": dict(shown)}
 
 
 def _category(one: Served, name: str) -> Any:

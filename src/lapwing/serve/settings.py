@@ -7,6 +7,7 @@ import re
 import socket
 from dataclasses import dataclass
 
+from lapwing.corpus import Hierarchy
 from lapwing.errors import SettingsError
 
 LONGEST = 86_400  # seconds
@@ -26,6 +27,7 @@ class ServeSettings:
     max_connections   connections held open, requests or not; half of them for any one address
     reload_every    seconds between looks at the model files; 0 for never
     grace           seconds that requests under way are given at shutdown
+    broader         what is above which class, for requests that ask for it
     """
 
     host: str = "127.0.0.1"
@@ -39,6 +41,7 @@ class ServeSettings:
     max_connections: int = 1000
     reload_every: float = 1.0
     grace: float = 10.0
+    broader: Hierarchy | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_batch", "concurrency", "max_connections"):
