@@ -1,6 +1,6 @@
 """Reuters-21578, ModApte, in ten batches as time went by: updates beside refits and beside others' partial_fit.
 
-    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--river]
+    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--river] [--vw]
 
 The first batch trains a model with all defaults. After each further one, on the test part: macro F1 over the categories
 that occur in it, log loss relative to that of the base rates, and the seconds that the step took.
@@ -11,11 +11,14 @@ that occur in it, log loss relative to that of the base rates, and the seconds t
     batch alone        the same on the last batch only
     scikit-learn       SGDClassifier(loss="log_loss").partial_fit per category, over the first batch's TfidfVectorizer
     river              LogisticRegression().learn_one per category, over its own TFIDF (slow; with --river)
+    Vowpal Wabbit      a logistic learner per category over words and their counts, one pass; with --vw
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import time
 import warnings
 from collections import Counter
@@ -108,11 +111,40 @@ def river() -> Callable[[Corpus, Corpus], tuple[float, float]]:
     return step
 
 
+def vowpal() -> Callable[[Corpus, Corpus], tuple[float, float]]:
+    import vowpalwabbit
+
+    words = re.compile(r"\w+")
+    models: dict[str, Any] = {}
+
+    def lines(corpus: Corpus) -> list[str]:
+        counts = (Counter(words.findall(text.lower())) for text in corpus.documents)
+        rows = [{word: 1.0 + math.log(n) for word, n in found.items()} for found in counts]
+        norms = [math.sqrt(sum(x * x for x in row.values())) or 1.0 for row in rows]
+        return [
+            "|w " + " ".join(f"{w}:{x / norm:.5f}" for w, x in row.items())
+            for row, norm in zip(rows, norms, strict=True)
+        ]
+
+    def step(batch: Corpus, test: Corpus) -> tuple[float, float]:
+        for name in batch.categories():
+            models.setdefault(name, vowpalwabbit.Workspace("--loss_function logistic --link logistic --quiet -b 20"))
+        for line, labels in zip(lines(batch), batch.labels, strict=True):
+            for name, one in models.items():
+                one.learn(f"{1 if name in labels else -1} {line}")
+        shown = lines(test)
+        proba = np.array([[one.predict(line) for one in models.values()] for line in shown])
+        return measured(list(models), proba, proba > 0.5, test)
+
+    return step
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--categories", type=int)
     parser.add_argument("--batches", type=int, default=10)
     parser.add_argument("--river", action="store_true")
+    parser.add_argument("--vw", action="store_true")
     given = parser.parse_args()
     parts, test = batches(given.batches, given.categories)
     print(f"{[len(part) for part in parts]} training documents, {len(test)} test documents")
@@ -121,6 +153,7 @@ def main() -> None:
     ways: dict[str, LinearModel] = {"update, full": first, "update, diagonal": replace(first, memory=diagonal(first))}
     fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
     others = {"scikit-learn": scikit(parts[0])} | ({"river": river()} if given.river else {})
+    others |= {"Vowpal Wabbit": vowpal()} if given.vw else {}
     for k, batch in enumerate(parts):
         for name, step in others.items():
             begun = time.perf_counter()
