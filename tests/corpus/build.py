@@ -118,6 +118,7 @@ CORPORA: dict[str, Files] = {
     "rcv1": {"lyrl2004_tokens_train.dat": RCV1, "rcv1-v2.topics.qrels": QRELS},
     "smart": {"ohsumed.87": SMART},
     "svmlight": {"news.svm": SVMLIGHT},
+    "annif": {"titles.tsv": b"a b\t<http://example.org/1> <http://example.org/2>\nc\t<http://example.org/1>\n"},
 }
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

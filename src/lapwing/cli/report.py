@@ -20,6 +20,7 @@ from lapwing.cli._common import (
 )
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
+from lapwing.corpus.vocabulary import bare
 from lapwing.errors import InputError
 
 
@@ -109,5 +110,5 @@ def read_titles(path: str) -> dict[str, str]:
         if line.strip() and not tab:
             raise InputError(f"{path}, line {number}: expected a category, a tab and its title, got {line[:40]!r}")
         if title.strip():
-            found[label.strip()] = title.strip()
+            found[bare(label)] = title.strip()
     return found

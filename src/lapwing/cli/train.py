@@ -280,9 +280,10 @@ def command(
 ) -> None:
     """Train a model on the labelled documents of DATA and write it to a file.
 
-    DATA is a file, folder or archive: JSON lines, CSV, TSV, Parquet, Arrow, a folder per class, mail, lines of text,
-    Reuters-21578, RCV1 token files, SMART records or svmlight vectors. A run that was stopped, started again with the
-    same command, goes on from the categories it had finished, kept in a file beside the output.
+    DATA is a file, folder or archive: JSON lines, CSV, TSV, Parquet, Arrow, a folder per class, mail, lines of
+    text, Reuters-21578, RCV1 token files, SMART records, svmlight vectors or a corpus of Annif. A run that was
+    stopped, started again with the same command, goes on from the categories it had finished, kept in a file beside
+    the output.
     """
     if dry_run:
         _dry_run(data, reading, split, as_json)

@@ -4,8 +4,8 @@
     corpus.part("train").documents
 
 Formats: JSON lines, CSV, TSV, Parquet, Arrow, a folder per class, mail, lines of text, Reuters-21578 SGML, RCV1-v2
-token files, SMART records, svmlight/BBR vectors; all also inside .gz .bz2 .xz .zip .tar and compressed tar.
-Compression is told by content, not by name.
+token files, SMART records, svmlight/BBR vectors, Annif's corpora; all also inside .gz .bz2 .xz .zip .tar and
+compressed tar. Compression is told by content, not by name.
 
 Conventions
 - Labels are strings, distinct and sorted within a document, without surrounding white space.

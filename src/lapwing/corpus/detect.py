@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lapwing.corpus.annif import LINE, is_full_text
 from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import FORMATS, ReadOptions
 from lapwing.corpus.rcv1 import TOKEN_FILE
@@ -51,6 +52,8 @@ def detect(source: Source, options: ReadOptions) -> str:
             raise CorpusError("expected documents, found an empty file", source.where)
         name = source.entries[0].name
         format_ = by_name(name) or by_content(head, options.encoding)
+        if format_ == "tsv" and by_content(head, options.encoding) == "annif":
+            format_ = "annif"
         if PLAIN.search(name) and (not format_ or not _is_meant(head, format_, options)):
             format_ = "text"
     else:
@@ -93,6 +96,8 @@ def by_content(head: bytes, encoding: str | None) -> str:
     first = lines[0].strip()
     if first.startswith(("{", "[{")) or (first == "[" and lines[1:] and lines[1].lstrip().startswith("{")):
         return "jsonl"
+    if LINE.fullmatch(text.lstrip().partition("\n")[0]):
+        return "annif"
     if first.startswith("__label__"):
         return "text"
     if re.match(r"From \S+.*\d\d:\d\d", first) and MAIL_HEADER.match(lines[1] if lines[1:] else ""):
@@ -139,8 +144,12 @@ def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -
     ):  # their files are unmistakable among others
         if special in names:
             return special
+    if is_full_text(entry.name for entry in entries):
+        return "annif"
     data = [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
     formats = {by_name(entry.name) for entry in data}
+    if formats == {"tsv"} and _agreed(source, data[:1], options) == "annif":
+        return "annif"
     if len(formats) == 1 and "" not in formats:
         return formats.pop()
     if len({entry.name.rpartition("/")[0] for entry in data}) != 1:

@@ -15,6 +15,7 @@ from lapwing.errors import SettingsError
 
 FORMATS = (
     "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "mail", "text", "reuters", "rcv1", "smart", "svmlight",
+    "annif",
 )  # fmt: skip
 REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges")

@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from lapwing.corpus import spill
+from lapwing.corpus.annif import AnnifReader
 from lapwing.corpus.archives import TarSource
 from lapwing.corpus.columnar import ColumnarReader
 from lapwing.corpus.detect import detect
@@ -47,6 +48,7 @@ READERS: dict[str, type[Reader]] = {
     "rcv1": Rcv1Reader,
     "smart": SmartReader,
     "svmlight": SvmlightReader,
+    "annif": AnnifReader,
 }
 
 

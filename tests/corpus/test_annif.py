@@ -1,0 +1,85 @@
+"""Corpora as Annif has them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from lapwing import corpus
+from lapwing.corpus.annif import write_folder, write_lines
+from lapwing.errors import CorpusError, InputError
+
+ONE, TWO = "http://example.org/1", "http://example.org/2"
+FILES = {
+    "a.txt": b"\xef\xbb\xbflight\nand shade",
+    "a.tsv": f"<{ONE}>\tlight\n\n<{TWO}>\toptics\n".encode(),
+    "b.txt": b"optics",
+    "b.key": b"optics\nlight, visible\n",
+    "c.txt": b"not indexed",
+    "d.txt": b"both",
+    "d.tsv": f"<{TWO}>\n".encode(),
+    "d.key": b"ignored\n",
+}
+
+
+def test_lines(tmp_path: Path) -> None:
+    content = f"Light \u2013 a primer\t<{TWO}> <{ONE}>\n\nNothing\t\n".encode()
+    (tmp_path / "titles.tsv").write_bytes(content)
+    (tmp_path / "titles.tsv.gz").write_bytes(gzip.compress(content))
+    for name in ("titles.tsv", "titles.tsv.gz"):
+        read = corpus.read(tmp_path / name)
+        assert read.source["format"] == "annif"
+        assert read.documents == ["Light \u2013 a primer", "Nothing"]
+        assert read.labels == [(ONE, TWO), ()]
+        assert not read.exclusive
+    (tmp_path / "bad.tsv").write_text(f"one\t<{ONE}>\ntwo\n")
+    with pytest.raises(CorpusError, match="line 2: expected a text, a tab and its subjects"):
+        corpus.read(tmp_path / "bad.tsv")
+    assert len(list(corpus.stream(tmp_path / "bad.tsv", labels_required=False))) == 2
+
+
+def test_a_table_with_names_is_still_one(tmp_path: Path) -> None:
+    (tmp_path / "news.tsv").write_text("text\tlabel\nwheat\tgrain\noil\tenergy\n")
+    assert corpus.read(tmp_path / "news.tsv").source["format"] == "tsv"
+
+
+def archived(names: list[str]) -> io.BytesIO:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name in names:
+            info = tarfile.TarInfo(f"docs/{name}")
+            info.size = len(FILES[name])
+            tar.addfile(info, io.BytesIO(FILES[name]))
+    out.seek(0)
+    return out
+
+
+def test_full_texts_in_any_order(tmp_path: Path) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    for given in (tmp_path, archived(sorted(FILES)), archived(sorted(FILES, reverse=True))):
+        read = corpus.read(given)
+        assert read.source["format"] == "annif"
+        found = dict(zip(read.documents, read.labels, strict=True))
+        assert found == {"light\nand shade": (ONE, TWO), "optics": ("light, visible", "optics"), "both": (TWO,)}
+    texts = {document.content for document in corpus.stream(tmp_path, labels_required=False)}
+    assert texts == {"light\nand shade", "optics", "not indexed", "both"}
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz", "out"])
+def test_what_is_written_comes_back(tmp_path: Path, name: str) -> None:
+    texts, labels = ["light\tand shade", "optics", ""], [("light", "optics"), ("optics",), ()]
+    uris = {"light": ONE, "optics": TWO}
+    (write_lines if ".tsv" in name else write_folder)(tmp_path / name, texts, labels, uris)
+    read = corpus.read(tmp_path / name)
+    assert read.labels == [(ONE, TWO), (TWO,), ()]
+    assert read.documents == (["light and shade", "optics", ""] if ".tsv" in name else texts)
+    with pytest.raises(InputError, match="'light' has none"):
+        write_lines(tmp_path / "no.tsv", texts, labels)
+    if name == "out":
+        with pytest.raises(InputError, match="empty folder"):
+            write_folder(tmp_path / name, texts, labels, uris)
