@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,14 +15,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from lapwing.corpus import Corpus
+from lapwing import MAPClassifier, TextClassifier
+from lapwing.corpus import Corpus, read
 from lapwing.engine import Cluster, Threads, connect
 from lapwing.engine import cluster as engine_cluster
 from lapwing.errors import InputError, LapwingError, SettingsError
 from lapwing.formats.model_file import to_bytes
+from lapwing.shards.folder import WorkFolder
 from lapwing.text import TextSettings
 from lapwing.training import NgramSettings, TrainSettings, train
+from lapwing.training.spread import fit_rows
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -57,6 +62,51 @@ CASES: dict[str, TrainSettings] = {
 def test_the_same_bytes_as_threads(client: Any, case: str) -> None:
     data = corpus(exclusive=case == "gaussian")
     assert to_bytes(train(data, CASES[case], client=client)) == to_bytes(train(data, CASES[case]))
+
+
+def test_rows_over_workers_and_collections(client: Any) -> None:
+    """Blocks of one problem: the same bits wherever they are, and as a Dask array with sparse blocks."""
+    dask_array = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(2)
+    X = sp.random(240, 50, 0.2, "csr", random_state=rng)
+    y = np.where(X @ rng.normal(size=50) + rng.normal(size=240) > 0.0, 1.0, -1.0)
+    here = fit_rows(X, y, variance=1.0, documents=80)
+    there = fit_rows(X, y, variance=1.0, documents=80, client=client)
+    blocks = dask_array.from_array(X.toarray(), chunks=(80, 50)).map_blocks(sp.csr_matrix)
+    spread = fit_rows(blocks, y, variance=1.0, client=client)
+    assert here.converged
+    for other in (there, spread):
+        assert np.array_equal(other.weights, here.weights)
+        assert (other.gap, other.objective) == (here.gap, here.objective)
+    whole = MAPClassifier(variance=1.0, calibrate=False).fit(X, y)
+    assert np.array_equal(
+        MAPClassifier(variance=1.0, calibrate=False).fit(blocks, y).coef_.toarray(), whole.coef_.toarray()
+    )
+
+
+def test_texts_and_labels_in_bags(client: Any) -> None:
+    bag = pytest.importorskip("dask.bag")
+    toy = corpus(exclusive=True)
+    labels = [one for (one,) in toy.labels]
+    texts = bag.from_sequence(toy.documents, npartitions=3)
+    found = TextClassifier(variance=1.0, calibrate=False).fit(texts, bag.from_sequence(labels, npartitions=3))
+    whole = TextClassifier(variance=1.0, calibrate=False).fit(toy.documents, labels)
+    assert np.array_equal(found.coef_.toarray(), whole.coef_.toarray())
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_from_shards(client: Any, tmp_path: Path, visible: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text stage too, where workers see the folder; where they do not, what is in it goes to them."""
+    toy = corpus(exclusive=True)
+    path = tmp_path / "toy.jsonl"
+    rows = zip(toy.documents, toy.labels, strict=True)
+    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, (label,) in rows))
+    if not visible:
+        monkeypatch.setattr(Cluster, "sees", lambda self, folder: False)
+    stored = read(path, work=WorkFolder(tmp_path / "work", memory=1 << 18))
+    settings = TrainSettings(variance="norm", calibrate=False)
+    assert to_bytes(train(stored, settings, client=client)) == to_bytes(train(read(path), settings))
+    stored.documents.folder.clear()  # type: ignore[union-attr]
 
 
 def slow(shared: int, item: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from lapwing.corpus import Corpus, read, spill
 from lapwing.corpus.demo import stdlib_docstrings
@@ -20,6 +21,9 @@ from lapwing.shards import folder as shards_folder
 from lapwing.shards.folder import WorkFolder
 from lapwing.shards.matrix import StoredMatrix
 from lapwing.shards.texts import StoredTexts
+from lapwing.solvers.problem import Problem
+from lapwing.solvers.rare import RareSolver
+from lapwing.stats.priors import as_prior
 from lapwing.text import TextSettings, design
 from lapwing.text import stored as text_stored
 from lapwing.text.stored import stored_design
@@ -101,6 +105,21 @@ def test_the_same_model(demo: Path, tmp_path: Path, case: str, monkeypatch: pyte
         monkeypatch.setattr(training_rare, "SHARE", 0.5)
     there, here = spilled(demo, tmp_path / "work").part("train"), read(demo).part("train")
     assert to_bytes(train(there, settings)) == to_bytes(train(here, settings))
+
+
+def test_rare_categories_are_fitted_alike_elsewhere(demo: Path, tmp_path: Path) -> None:
+    """As a worker of a cluster has it: from the same files, or from the numbers themselves."""
+    matrix = stored_design(spilled(demo, tmp_path / "work").documents, TextSettings()).matrix
+    positives, found = np.arange(0, 60, 2), []
+    for X in (matrix, sp.csr_matrix(matrix)):
+        problem = Problem(X)
+        solver = RareSolver(problem, np.ones(X.shape[0]))
+        arrays = problem.merge(as_prior("laplace").compile(3.0, X.shape[1]))
+        for one in (solver, pickle.loads(pickle.dumps(solver))):
+            fit = one.fit(positives, arrays)
+            found.append((fit.columns.tolist(), fit.weights.tolist(), fit.intercept, fit.gap))
+    assert found[0][0]
+    assert all(one == found[0] for one in found)
 
 
 def test_what_would_copy_the_matrix_is_refused(demo: Path, tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ all that hold what is shared are gone it is sent again. A piece that costs `DEAT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
 from lapwing.engine.interrupt import stopped
 from lapwing.errors import InputError, LapwingError, SettingsError
+from lapwing.shards.folder import BY_VALUE, LIST, in_use
 
 DEATHS = 10
 ANSWER = 10  # seconds within which a scheduler answers
@@ -59,9 +62,8 @@ class Cluster:
     def _round(self, function: Callable[[Any, Any], Any], shared: Any, items: dict[int, Any]) -> Any:
         """(number, result or Lost) of each, as they are finished."""
         from distributed import as_completed
-        from distributed.comm import CommClosedError
 
-        try:
+        with gone():
             there = self._send(shared)
             ours = version("lapwing")
             futures = {
@@ -74,17 +76,21 @@ class Cluster:
                 if stopped():
                     self.client.cancel(list(futures))
                     raise KeyboardInterrupt
-        except (CommClosedError, TimeoutError, OSError) as error:
-            raise LapwingError(
-                f"the cluster is gone ({error or type(error).__name__}); given again, the same command goes on"
-            ) from error
 
     def _send(self, shared: Any) -> Any:
         if self._shared is None or self._shared[0] is not shared or self._shared[1].status != "finished":
             if not self.client.nthreads():
                 self.client.wait_for_workers(1, timeout=60)
-            self._shared = shared, self.client.scatter(shared, broadcast=True, hash=False)
+            BY_VALUE[0] = not all(self.sees(folder) for folder in in_use())
+            try:
+                self._shared = shared, self.client.scatter(shared, broadcast=True, hash=False)
+            finally:
+                BY_VALUE[0] = False
         return self._shared[1]
+
+    def sees(self, folder: str | os.PathLike[str]) -> bool:
+        """Whether all workers can read what is in a folder of this machine."""
+        return all(self.client.run(_reads, os.fspath(folder)).values())
 
     def _outcome(self, future: Any) -> Any:
         from distributed import CancelledError, KilledWorker
@@ -103,6 +109,27 @@ class Cluster:
             pass
         self._shared = None
         return Lost("it was lost")
+
+
+def _reads(folder: str) -> bool:
+    """On a worker."""
+    return os.access(os.path.join(folder, LIST), os.R_OK)
+
+
+@contextmanager
+def gone() -> Iterator[None]:
+    """A cluster that answers no more, in a sentence."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise LapwingError(f"workers of the cluster died at the same piece of work: {error}") from error
+    except (CommClosedError, TimeoutError, OSError, CancelledError) as error:
+        raise LapwingError(
+            f"the cluster is gone ({error or type(error).__name__}); given again, the same command goes on"
+        ) from error
 
 
 class Lost:

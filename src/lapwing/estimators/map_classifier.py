@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from lapwing.corpus import Corpus
+from lapwing.engine.collections import client_of, gathered
 from lapwing.errors import InputError
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators._checks import document_weights, matrix
@@ -153,8 +154,10 @@ class MAPClassifier(LinearModelClassifier):
 
         `validation`, another X and y, takes the place of cross-validation where something is to be chosen.
         `groups` of rows are left out together; `times` are for fold_by="time". The workers of `client`, a Dask one, do
-        the fitting where it is given.
+        the fitting where it is given; X and y may be Dask arrays, with sparse blocks or dense ones, or dataframes.
         """
+        client = client_of(client, X, y)
+        X, y, sample_weight = (gathered(value, client) for value in (X, y, sample_weight))
         X = matrix(self, X)
         labels, exclusive, classes = self._read_labels(y, X.shape[0])
         weights = document_weights(sample_weight, X.shape[0])

@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
+from lapwing.engine.collections import client_of, gathered
 from lapwing.errors import SettingsError
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators._checks import document_weights
@@ -32,8 +33,10 @@ class TextsClassifier(LinearModelClassifier):
 
         groups   of texts that are left out together where some are left out
         times    when each was written, in whatever sorts in that order, for fold_by="time"
-        client   a `distributed.Client`, whose workers do the fitting
+        client   a `distributed.Client`, whose workers do the fitting; texts and labels may be Dask bags or series
         """
+        client = client_of(client, texts, y)
+        texts, y, sample_weight = (gathered(value, client) for value in (texts, y, sample_weight))
         texts = self._read(texts)
         sets, exclusive, classes = self._read_labels(y, len(texts))
         corpus = Corpus(

@@ -49,7 +49,7 @@ class WorkFolder:
 
     def __reduce__(self) -> Any:
         """To another process it goes as one that is only read, the files as they are listed now."""
-        return attached, (str(self.path), self.files, self.memory)
+        return attached, (str(self.path.absolute()), self.files, self.memory)
 
     @property
     def exists(self) -> bool:
@@ -75,6 +75,7 @@ class WorkFolder:
         except OSError:  # a file system without locks
             log.info("%s cannot be locked", self.path)
         self._take_over()
+        _open.add(str(self.path.absolute()))
         return self
 
     def _take_over(self) -> None:
@@ -184,6 +185,7 @@ class WorkFolder:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+            _open.discard(str(self.path.absolute()))
 
     def clear(self) -> None:
         """Remove the folder and all in it."""
@@ -191,10 +193,23 @@ class WorkFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+BY_VALUE = [False]  # what is mapped goes to another process whole: it cannot see the files
+
+
+def in_use() -> list[str]:
+    """The folders that this process has."""
+    return sorted(_open)
+
+
+_open: set[str] = set()
+_seen: dict[tuple[str, str], set[str]] = {}  # which files of a list this process, which only reads, has checked
+
+
 def attached(path: str, files: dict[str, dict[str, Any]], memory: int) -> WorkFolder:
     """A folder that another process has and this one reads, its files as they were listed there."""
     folder = WorkFolder(path, memory=memory)
     folder.files = files
+    folder._checked = _seen.setdefault((path, json.dumps(files, sort_keys=True)), set())
     return folder
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.shards.folder import ShardWriter, WorkFolder
+from lapwing.shards.folder import BY_VALUE, ShardWriter, WorkFolder
 
 MOST = 2**31 - 1  # entries
 BLOCK = 1 << 20  # entries that are in memory at a time
@@ -49,6 +49,8 @@ class StoredMatrix(sp.csr_matrix):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.folder is None:
             return super().__reduce_ex__(protocol)
+        if BY_VALUE[0]:
+            return sp.csr_matrix, ((self.data, self.indices, self.indptr), self.shape)
         return StoredMatrix.at, (self.folder, self.name, self.shape)
 
     @property

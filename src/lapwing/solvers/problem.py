@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.kernels.nouns import Matrix, Sparse
+from lapwing.shards.folder import BY_VALUE
 from lapwing.shards.matrix import is_stored
 from lapwing.stats.objective import PriorArrays
 
@@ -55,7 +56,9 @@ class Problem:
     def __getstate__(self) -> dict[str, Any]:
         """A matrix on disk is mapped again where the problem goes."""
         state = vars(self).copy()
-        if self.stored is not None:
+        if self.stored is not None and BY_VALUE[0]:
+            state["stored"] = None
+        elif self.stored is not None:
             for name in ("matrix", *(n for n, v in vars(type(self)).items() if isinstance(v, cached_property))):
                 state.pop(name, None)
         return state

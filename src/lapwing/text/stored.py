@@ -92,16 +92,16 @@ def _count(
     n_jobs: int, run: Run | None, at_a_time: int,
 ) -> None:  # fmt: skip
     """The counts of every block that are not there yet."""
-    folder = texts.folder
+    folder, shared = texts.folder, (texts, settings)
     if _has(folder, "rows") and _has(folder, "columns"):
         return
     missing = [block for block in blocks if f"counts-{block[0]}" not in folder or f"terms-{block[0]}" not in folder]
     for first in range(0, len(missing), at_a_time):
         some = missing[first : first + at_a_time]
         if run is None:
-            found = [count_block((texts, settings), block, n_jobs=n_jobs) for block in some]
+            found = [count_block(shared, block, n_jobs=n_jobs) for block in some]
         else:
-            found = run(count_block, (texts, settings), some)
+            found = run(count_block, shared, some)
         for (k, start, past), (terms, counts) in zip(some, found, strict=True):
             folder.put(f"terms-{k}", terms)
             folder.put(f"counts-{k}", counts)

@@ -346,7 +346,8 @@ def make_design(
     named, n_jobs = named_features(settings.prior, text), thread_count(settings.n_jobs)
     if isinstance(corpus.documents, StoredTexts):
         check_stored(settings, corpus.documents.folder.memory)
-        run, size = (pool.run_all, pool.size) if isinstance(pool, Cluster) else (None, 1)
+        there = isinstance(pool, Cluster) and pool.sees(corpus.documents.folder.path.absolute())
+        run, size = (pool.run_all, pool.size) if pool is not None and there else (None, 1)
         return stored_design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs, run=run, at_a_time=size)
     made = design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
     if not (corpus.numeric or corpus.categorical):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lapwing.engine.memory import memory
 from lapwing.errors import SettingsError
+from lapwing.stats.links import as_link
 from lapwing.stats.priors import as_prior
 from lapwing.training.settings import TrainSettings
 
@@ -47,6 +48,7 @@ def check_stored(settings: TrainSettings, memory: int) -> None:
         "select_features": settings.select_features is not None,
         "max_features": settings.max_features is not None,
         f"solver={settings.solver!r}": settings.solver != "auto",
+        f"link={settings.link!r}": as_link(settings.link).code is None,
         "the Jeffreys prior": not as_prior(settings.prior).convex,
     }
     if any(copying.values()):
