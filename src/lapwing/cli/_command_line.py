@@ -67,7 +67,9 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
     awkward = (settings.class_weight, settings.threshold, settings.variance)
     if any(not isinstance(one, str | int | float | None) for one in awkward) or settings.random_state is None:
         return None
-    if not isinstance(settings.text.stop_words, str) or settings.text.tokens not in ("word", "char"):
+    if not isinstance(settings.text.stop_words, str) or settings.text.tokens not in (
+        ("word", "char") if settings.ngrams is None else ("word", "char", "ready")
+    ):
         return None
     if isinstance(prior, PriorTable) or settings.text.table != TextSettings().table:
         return None
@@ -87,10 +89,12 @@ def train_flags(settings: TrainSettings) -> list[str] | None:
     if settings.ngrams is not None:
         usual = TrainSettings(text=TextSettings.for_ngrams(tokens=settings.text.tokens), prior="laplace")
         flags = ["--ngrams", settings.text.tokens]
-        for name in ("max_length", "min_support", "steps"):
+        for name in ("max_length", "min_support", "loss", "steps"):
             value = getattr(settings.ngrams, name)
             if value != getattr(NgramSettings(), name):
                 flags += [f"--{name.replace('_', '-')}", str(value)]
+        if settings.text.max_gap:
+            flags += ["--max-gap", str(settings.text.max_gap)]
         for flag in ("--stemmer",):
             values[flag] = _TEXT[flag]
     else:

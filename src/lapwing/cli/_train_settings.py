@@ -36,7 +36,7 @@ def train_settings(options: dict[str, Any]) -> TrainSettings:
     if options["ngrams"] is not None:
         steps = _number_or_name(options["steps"] or "cv")
         ngrams = NgramSettings(
-            max_length=options["max_length"], min_support=options["min_support"],
+            max_length=options["max_length"], min_support=options["min_support"], loss=options["loss"],
             steps=int(steps) if isinstance(steps, float) and steps.is_integer() else steps,  # type: ignore[arg-type]
         )  # fmt: skip
         options = {**options, "tokens": options["ngrams"], "tf": "binary", "idf": False, "cosine": False}
@@ -46,7 +46,7 @@ def train_settings(options: dict[str, Any]) -> TrainSettings:
         tokens=options["tokens"], digits=options["digits"], strip_html=options["strip_html"],
         stop_words=_stop_words(options["stop_words"]), stemmer=options["stemmer"], tf=options["tf"],
         idf=options["idf"], cosine=options["cosine"], min_df=options["min_df"],
-        word_ngrams=options["word_ngrams"], char_ngrams=options["char_ngrams"],
+        word_ngrams=options["word_ngrams"], char_ngrams=options["char_ngrams"], max_gap=options["max_gap"],
     )  # fmt: skip
     plan = CrossValidation(
         variances=_numbers(options["cv_variances"]), folds=options["cv_folds"], runs=options["cv_runs"],
@@ -87,7 +87,7 @@ def settings_like(path: str, jobs: int) -> TrainSettings:
 def _check_ngrams(options: dict[str, Any]) -> None:
     """Options that only n-grams have, and those that they have not."""
     if options["ngrams"] is None:
-        for name in filter(given, ("max_length", "min_support", "steps")):
+        for name in filter(given, ("max_length", "min_support", "max_gap", "loss", "steps")):
             raise SettingsError(f"--{name.replace('_', '-')} belongs to --ngrams; add --ngrams word or --ngrams char")
         if options["solver"] in ("exact", "greedy"):
             raise SettingsError(f"--solver {options['solver']} belongs to --ngrams; add --ngrams word or --ngrams char")

@@ -46,7 +46,7 @@ GROUPS = {
              "categorical_columns", "folder_level", "label_from",
              "no_header", "qrels", "reuters_split", "smart_require", "max_document", "max_expansion", "skip_bad"),
     "Text": ("tokens", "stemmer", "stop_words", "word_ngrams", "char_ngrams", "min_df", "digits", "strip_html", "tf",
-             "idf", "cosine", "ngrams", "max_length", "min_support", "steps"),
+             "idf", "cosine", "ngrams", "max_length", "min_support", "max_gap", "loss", "steps"),
     "Model": ("prior", "ratio", "prior_words", "label_words", "link", "multi_class", "reference_class", "method",
               "alpha", "hessian", "class_weight", "intercept_variance", "standardize", "preset", "like"),
     "Choosing": ("variance", "folds", "calibrate", "threshold", "threshold_data", "max_features", "select_features",
@@ -193,7 +193,12 @@ GROUPS = {
     show_default=True,
     help="Stop a fit after so many rounds, with a warning.",
 )
-@click.option("--ngrams", type=click.Choice(["word", "char"]), help="Features are n-grams of words or characters.")
+@click.option("--ngrams", type=click.Choice(["word", "char", "ready"]),
+              help="Features are n-grams of words, of characters, or of what is between blanks (ready).")  # fmt: skip
+@click.option("--max-gap", type=click.IntRange(min=0), default=0,
+              help="n-grams: up to so many tokens between one and the next, as in harvest * wheat.")  # fmt: skip
+@click.option("--loss", type=click.Choice(["likelihood", "squared_hinge"]), default="likelihood", show_default=True,
+              help="n-grams: what a fit minimises besides the prior's penalty.")  # fmt: skip
 @click.option("--max-length", type=click.IntRange(min=1), help="n-grams: longest, in tokens.  [default: any length]")
 @click.option(
     "--min-support",

@@ -19,12 +19,16 @@ class NgramClassifier(TextsClassifier):
 
     Parameters
     ----------
-    tokens : "word" or "char"
+    tokens : "word", "char", or "ready" (what stands between blanks: events of a log, say)
     max_length : tokens of the longest n-gram; None for any length
     min_support : fewest documents an n-gram must be in
+    max_gap : how many tokens, whichever, may stand between one of an n-gram and the next, each written * in its name
+        and counted in its length: "harvest * wheat"; takes a max_length, and a min_support of 2 or more
     solver : "exact", the MAP under a Laplace prior with a certificate that covers every n-gram; or "greedy", SLR
         (Ifrim, Bakır and Weikum 2008), coordinate ascent along the steepest n-gram, ended early
     steps : of "greedy": "cv" (as many as held-out documents prefer), a number, or "settled" (until the scores are)
+    loss : "likelihood" (logistic regression), or "squared_hinge", (1 - margin)² for margins below 1, with "exact": its
+        scores are margins, which calibration makes probabilities of (`calibrate`, where a variance is chosen)
     variance : "norm" (from the single tokens, GLM07 Eq. 29), "cv", "auto", a number, or one per category; for
         "greedy" that of the intercept only
     stop_words, stemmer : none unless asked for; no n-gram spans a stop word
@@ -46,8 +50,10 @@ class NgramClassifier(TextsClassifier):
         tokens: str = "word",
         max_length: int | None = None,
         min_support: int = 1,
+        max_gap: int = 0,
         solver: str = "exact",
         steps: int | str = "cv",
+        loss: str = "likelihood",
         digits: bool = True,
         strip_html: bool = False,
         stop_words: str | Sequence[str] = "none",
@@ -72,8 +78,10 @@ class NgramClassifier(TextsClassifier):
         self.tokens = tokens
         self.max_length = max_length
         self.min_support = min_support
+        self.max_gap = max_gap
         self.solver = solver
         self.steps = steps
+        self.loss = loss
         self.digits = digits
         self.strip_html = strip_html
         self.stop_words = stop_words

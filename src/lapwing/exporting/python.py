@@ -37,6 +37,8 @@ def python(model: LinearModel) -> str:
     settings = weighting.settings
     if settings.cut is not None:
         raise InputError(f"texts are cut by {settings.cut.name}, which the standard library does not have; use ONNX")
+    if settings.max_gap:
+        raise InputError("the model has n-grams with gaps, which the file does not look for; export it to ONNX")
     text = text_tables(model)
     text["entities"] = None  # Python has them
     stems, made = _stemmer(settings.stemmer) if settings.stems else ("", "None")

@@ -185,7 +185,7 @@ def _schema(model: LinearModel) -> int:
     text = None if model.weighting is None else model.weighting.settings
     new = text is not None and (text.is_bag or text.cut is not None or isinstance(model.weighting, WithColumns))
     unseen = model.conformal or model.calibration or model.held_out or model.memory
-    new = new or model.link not in ("logit", "probit", "softmax")
+    new = new or (text is not None and text.max_gap > 0) or model.link not in ("logit", "probit", "softmax")
     return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
 
 

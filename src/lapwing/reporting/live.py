@@ -28,6 +28,8 @@ def refusal(model: LinearModel) -> str | None:
         return f"the page has no place for {', '.join(weighting.beside.columns)} beside the text"
     if type(weighting) not in KINDS:
         return f"the page cannot make features of kind {type(weighting).__name__!r}"
+    if weighting.settings.max_gap:
+        return "the page has no n-grams with gaps"
     if weighting.settings.cut is not None:
         return f"the page cannot cut texts as {weighting.settings.cut.name} does"
     if model.link.partition(":")[0] not in PAGE_LINKS:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from lapwing.kernels.nouns import Result
 from lapwing.solvers.dense import is_smooth
 from lapwing.solvers.problem import Problem
-from lapwing.stats.links import as_link
+from lapwing.stats.links import as_loss
 from lapwing.stats.objective import PriorArrays, certify, kkt_violation, penalty
 
 MOST = 2000  # coordinates in a working set: its matrix has 32 MB
@@ -116,7 +116,7 @@ class _Fit:
     """The problem, and one round of its solution."""
 
     def __init__(self, X: _Columns, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, link: str) -> None:
-        self.X, self.y, self.weight, self.prior, self.link, self.form = X, y, weight, prior, link, as_link(link)
+        self.X, self.y, self.weight, self.prior, self.link, self.form = X, y, weight, prior, link, as_loss(link)
         self.by_gradients = is_smooth(prior) and X.shape[1] > FACTORED
 
     def scores(self, beta: np.ndarray) -> np.ndarray:

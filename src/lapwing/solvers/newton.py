@@ -18,7 +18,7 @@ from lapwing.kernels.nouns import Documents, Result
 from lapwing.solvers import any_link, dense
 from lapwing.solvers.dense import is_smooth
 from lapwing.solvers.problem import Problem
-from lapwing.stats.links import as_link
+from lapwing.stats.links import as_link, as_loss
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.result import FitResult
 
@@ -45,7 +45,7 @@ def fit(
     arrays = problem.merge(prior)
     beta = problem.start(arrays, start)
     result = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
-    code = as_link(link).code
+    code = as_loss(link).code
     if code is not None:
         kkt, kkt_bound = optimality(problem.matrix, Documents(y, sample_weight, code), arrays, beta)
         result = result._replace(kkt=kkt, kkt_bound=kkt_bound)
@@ -82,7 +82,7 @@ def minimise_many(
     max_iter: int, link: str = "logit",
 ) -> list[Result]:  # fmt: skip
     """`minimise` for several problems with Gaussian priors, rows of `Y`, `weights` and `betas`."""
-    if as_link(link).code is None:
+    if as_loss(link).code is None:
         return any_link.minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
     from lapwing.kernels import ridge
 
@@ -136,7 +136,7 @@ def minimise(
     known   what a fit with the same documents left: rows (gradient of the loss near `beta`, sums of all columns), NaN
             where not known; overwritten, but for Gaussian priors. It saves passes over X.
     """
-    if as_link(link).code is None:
+    if as_loss(link).code is None:
         return any_link.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     from lapwing.kernels import descent, newton
 

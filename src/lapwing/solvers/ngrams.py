@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.kernels.nouns import Documents
 from lapwing.solvers.newton import minimise
 from lapwing.solvers.problem import Problem
-from lapwing.stats.links import as_link, log_loss, sigmoid
+from lapwing.stats.links import Link, as_loss, log_loss, sigmoid
+from lapwing.stats.objective import PriorArrays, kkt_violation
 from lapwing.stats.priors import Laplace
 from lapwing.stats.result import FitResult
 from lapwing.text.ngrams import NgramSpace
@@ -71,12 +73,14 @@ def exact(
     start: NgramFit | None = None,
     link: str = "logit",
 ) -> NgramFit:
-    """The Laplace MAP of one category over every n-gram of the space, the objective of stats/objective.py."""
-    from lapwing.kernels.loss import dual_objective, optimality
+    """The Laplace MAP of one category over every n-gram of the space, the objective of stats/objective.py.
 
+    link   a link, or another loss of stats/links.py
+    """
+    form = as_loss(link)
     classes = np.empty(0, np.int64) if start is None else start.classes
     beta = np.zeros(1) if start is None else start.result.weights.copy()
-    slope, none, code = float(np.sqrt(2.0 / variance)), np.empty(0), as_link(link).kernel_code
+    slope = float(np.sqrt(2.0 / variance))
     rounds, inner, best_dual, best_theta = 0, 0.1, -np.inf, np.zeros(len(y))
     while True:
         problem = Problem(space.columns(classes).tocsr(), merge=False)
@@ -91,7 +95,7 @@ def exact(
             gap, relative, best_theta = float("nan"), kkt_bound / objective, theta
         else:
             scale = min(1.0, slope / steepest, prior.l1[-1] / max(abs(float(pull.sum())), 1e-300))
-            dual = dual_objective(theta, weight, code, none, scale, prior)
+            dual = _dual(form, scale * theta, y, weight)
             if dual > best_dual:
                 best_dual, best_theta = dual, scale * theta
             gap = max(objective - best_dual, 0.0)
@@ -111,13 +115,39 @@ def exact(
         if len(steep) > most:
             steep = np.sort(steep[np.argpartition(-np.abs(slopes), most)[:most]])
         classes, beta = np.append(classes, steep), np.concatenate((beta[:-1], np.zeros(len(steep)), beta[-1:]))
-    kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, code), prior, beta)
-    pull = weight * y * as_link(link).theta(y * problem.scores(beta), y)
+    pull = weight * y * form.theta(y * problem.scores(beta), y)
+    kkt, kkt_bound = _optimality(problem, form, y, weight, prior, beta, pull)
     steepest = float(np.abs(search(space, pull, slope, rising=True)[1]).max(initial=slope))
     kkt, kkt_bound = max(kkt, steepest - slope), kkt_bound + _outside(space, pull, slope, classes)
     kept = np.append(beta[:-1] != 0.0, True)
     proof = FitResult(beta[kept], objective, gap, kkt, kkt_bound, rounds, relative <= tol, variance, best_theta)
     return NgramFit(classes[kept[:-1]], proof)
+
+
+def _dual(form: Link, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """D(θ), θ feasible: the n-grams add nothing, as their prior is Laplace's around 0."""
+    if form.code is None:
+        return -float(np.sum(weight * form.conjugate(theta, y)))
+    from lapwing.kernels.loss import dual_objective
+
+    nothing = np.empty(0)
+    return float(dual_objective(theta, weight, form.code, nothing, 1.0, PriorArrays(*[nothing] * 5)))
+
+
+def _optimality(
+    problem: Problem, form: Link, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray,
+    pull: np.ndarray,
+) -> tuple[float, float]:  # fmt: skip
+    """(kkt, kkt_bound) over the n-grams found; `pull` is that of their documents at β."""
+    if form.code is None:
+        indptr, indices, data = problem.matrix.rows
+        X = sp.csr_matrix((data, indices, indptr), shape=(problem.n_documents, len(beta) - 1))
+        violation = kkt_violation(prior, beta, -np.append(X.T @ pull, pull.sum()))
+        return float(violation.max(initial=0.0)), float(np.sum(violation * np.maximum(np.abs(beta - prior.mode), 1.0)))
+    from lapwing.kernels.loss import optimality
+
+    kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, form.code), prior, beta)
+    return float(kkt), float(kkt_bound)
 
 
 def _outside(space: NgramSpace, pull: np.ndarray, slope: float, classes: np.ndarray) -> float:

@@ -234,6 +234,17 @@ LINKS = {
     "cloglog": Link(None, _extreme, _extreme_quantile, _EXTREME, _EXPONENTIAL),
 }
 
+# (1-r)² for margins below 1, which is no -ln F: what a fit minimises for its decisions alone (SEQL). Its scores are
+# margins, and a logistic line through those of unseen documents makes probabilities of them.
+_SQUARED_HINGE = Loss(
+    lambda margin: np.square(np.maximum(1.0 - margin, 0.0)),
+    lambda margin: 2.0 * np.maximum(1.0 - margin, 0.0),
+    np.inf,
+    lambda theta: np.square(theta) / 4.0 - theta,
+    lambda margin, theta: np.where(np.asarray(margin) < 1.0, 2.0, 0.0),
+)
+OTHER_LOSSES = {"squared_hinge": Link(None, sigmoid, _logit, _SQUARED_HINGE, _SQUARED_HINGE)}
+
 DEGREES = (1.0, 30.0)  # of freedom of Student's distribution: with more it is all but the normal one
 
 
@@ -288,6 +299,11 @@ def as_link(name: str) -> Link:
     if not isinstance(name, str) or name.partition(":")[0] != "robit":
         raise SettingsError(f"link must be one of {', '.join(NAMES)}, got {name!r}")
     return robit(degrees_of_freedom(name))
+
+
+def as_loss(name: str) -> Link:
+    """A link by name, or a loss that fits may have and models not."""
+    return OTHER_LOSSES[name] if name in OTHER_LOSSES else as_link(name)
 
 
 def degrees_of_freedom(name: str) -> float:

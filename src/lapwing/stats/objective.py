@@ -40,7 +40,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.kernels.nouns import PriorArrays as PriorArrays
-from lapwing.stats.links import as_link, log_sum_exp, softmax
+from lapwing.stats.links import as_loss, log_sum_exp, softmax
 
 if TYPE_CHECKING:
     from lapwing.stats.past import Past
@@ -143,7 +143,7 @@ def certify(
     """
     if np.ndim(weights) == 2:
         return _certify_polytomous(X, y, prior, weights, dual, sample_weight)
-    form = as_link(link)
+    form = as_loss(link)
     n, size = X.shape[0], X.shape[1] + 1
     y, weights = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     c = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.text.design import Weighting
+from lapwing.text.gapped import GAP, Gapped
 from lapwing.text.sequences import Sequences, sequences
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import term_spans
@@ -95,7 +96,24 @@ class NgramWeighting(Weighting):
 
     @cached_property
     def automaton(self) -> Automaton:
-        return Automaton(self.terms, self.settings)
+        return Automaton(self._plain[1], self.settings)
+
+    @cached_property
+    def _plain(self) -> tuple[list[int], list[str]]:
+        """n-grams without gaps: which features they are, and they."""
+        gapped = {feature for feature, _ in self._with_gaps}
+        kept = [j for j in range(len(self.terms)) if j not in gapped]
+        return kept, [self.terms[j] for j in kept]
+
+    @cached_property
+    def _with_gaps(self) -> list[tuple[int, list[str]]]:
+        blank = self.settings.joint
+        cut = ((j, name.split(blank) if blank else list(name)) for j, name in enumerate(self.terms))
+        return [(j, tokens) for j, tokens in cut if GAP in tokens] if self.settings.max_gap else []
+
+    @cached_property
+    def gapped(self) -> Gapped:
+        return Gapped(self._with_gaps)
 
     def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) 1.0 where the document has the n-gram."""
@@ -120,9 +138,24 @@ class NgramWeighting(Weighting):
         else:
             from lapwing.kernels.ngrams import match
 
-            indptr, indices = match(numbers, read.starts, len(self.terms), *self.automaton.arrays)
-        shape = (len(read.starts) - 1, len(self.terms))
-        return sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+            indptr, indices = match(numbers, read.starts, len(self._plain[0]), *self.automaton.arrays)
+        shape = (len(read.starts) - 1, len(self._plain[0]))
+        found = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+        return self._joined(found, read) if self._with_gaps else found
+
+    def _joined(self, plain: sp.csr_matrix, read: Sequences) -> sp.csr_matrix:
+        """With the n-grams that have gaps."""
+        with_gaps = [(j, documents) for j, documents in self.gapped.matches(read) if len(documents)]
+        none = np.zeros(0, np.int64)
+        rows = np.concatenate([none, *(documents for _, documents in with_gaps)])
+        columns = np.concatenate([none, *(np.full(len(documents), j) for j, documents in with_gaps)])
+        own = np.array(self._plain[0], dtype=np.int64)
+        found = plain.tocoo()
+        rows, columns = np.concatenate([found.row, rows]), np.concatenate([own[found.col], columns])
+        joined = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(plain.shape[0], len(self.terms)))
+        joined.sum_duplicates()
+        joined.data[:] = 1.0
+        return joined
 
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
         """Where each n-gram stands in the text; they may overlap."""
@@ -130,6 +163,7 @@ class NgramWeighting(Weighting):
         number = self.automaton.number
         numbers = [-1 if term is None else number.get(term, -1) for _, _, term in found]
         places: dict[str, list[tuple[int, int]]] = {}
-        for j, length, end in self.automaton.matches(numbers):
+        plain = ((self._plain[0][j], length, end) for j, length, end in self.automaton.matches(numbers))
+        for j, length, end in (*plain, *self.gapped.places([term for _, _, term in found])):
             places.setdefault(self.terms[j], []).append((found[end - length][0], found[end - 1][1]))
         return {ngram: tuple(where) for ngram, where in places.items()}

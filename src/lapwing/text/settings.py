@@ -38,6 +38,7 @@ class TextSettings:
     word_ngrams from how many to how many tokens in a row are counted as one term, none of them a stop word
     char_ngrams the same in characters instead: those inside each token, of words neither stopped nor stemmed, with a
                 blank before and after it, a shorter one being counted whole; those of tokens="char" go across words
+    max_gap     of n-grams that are searched for: how many tokens, whichever, may stand between one and the next
     cut         what cuts texts into ready tokens; given as `tokens`
     """
 
@@ -54,6 +55,7 @@ class TextSettings:
     ngrams: bool = False
     word_ngrams: tuple[int, int] = (1, 1)
     char_ngrams: tuple[int, int] | None = None
+    max_gap: int = 0
     cut: Cutter | None = None
 
     def __post_init__(self) -> None:
@@ -80,6 +82,9 @@ class TextSettings:
                 object.__setattr__(self, name, value := int(value))
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a whole number of 1 or more, got {value!r}")
+        if isinstance(self.max_gap, bool) or not isinstance(self.max_gap, int | np.integer) or self.max_gap < 0:
+            raise SettingsError(f"max_gap must be a whole number of 0 or more, got {self.max_gap!r}")
+        object.__setattr__(self, "max_gap", int(self.max_gap))
         token_table(self.table)
         self._check_lengths()
 
@@ -148,6 +153,8 @@ class TextSettings:
         record = asdict(replace(self, cut=None)) | {"cut": self.cut.name if self.cut else None}
         if self.cut is None:
             del record["cut"]
+        if not self.max_gap:
+            del record["max_gap"]
         if not self.ngrams:
             del record["ngrams"]  # as in files from before there were any
         for name, default in (("word_ngrams", (1, 1)), ("char_ngrams", None)):

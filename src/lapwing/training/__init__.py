@@ -32,6 +32,7 @@ from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.beside import Beside, with_columns
+from lapwing.text.gapped import gapped_space
 from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.text.stored import stored_design
 from lapwing.training.assemble import assemble, run_date
@@ -372,6 +373,12 @@ def make_space(corpus: Corpus, settings: TrainSettings, progress: Progress | Non
         check_stored(settings, corpus.documents.folder.memory)
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
+    if text.max_gap:
+        assert settings.ngrams.max_length is not None
+        return gapped_space(
+            corpus.documents, text, max_length=settings.ngrams.max_length, min_support=settings.ngrams.min_support,
+            progress=step,
+        )  # fmt: skip
     return ngram_space(
         corpus.documents, text, max_length=settings.ngrams.max_length, min_support=settings.ngrams.min_support,
         progress=step,

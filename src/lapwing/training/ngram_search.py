@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from lapwing.selection.folds import Folds
 from lapwing.selection.variance import HeldOut, VarianceCurve, choose, deal_parts
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
-from lapwing.stats.links import as_link
+from lapwing.stats.links import as_loss
 from lapwing.stats.priors import Columns, Laplace, as_prior, norm_variance
 from lapwing.text import Design
 from lapwing.text.matching import NgramWeighting
@@ -67,6 +67,11 @@ class NgramSearch:
         assert task.settings.ngrams is not None
         self.task, self.space, self.settings, self.ngrams = task, space, task.settings, task.settings.ngrams
         self.validation = validation
+
+    @property
+    def loss(self) -> str:
+        """What fits minimise, by its name in stats/links.py."""
+        return self.settings.link if self.ngrams.loss == "likelihood" else self.ngrams.loss
 
     @property
     def units(self) -> int:
@@ -129,7 +134,7 @@ class NgramSearch:
         settings = self.settings
         return partial(
             exact, self.space, y, intercept_variance=settings.intercept_variance, tol=tol, max_iter=settings.max_iter,
-            link=settings.link,
+            link=self.loss,
         )  # fmt: skip
 
     def _greedy(self, y: np.ndarray, variance: float, steps: int | str | None) -> Solve:
@@ -153,7 +158,7 @@ class NgramSearch:
 
     def _losses(self, row: int, y: np.ndarray) -> Losses:
         """The loss of every document by weights of classes, intercept last: of those to choose by, if there are any."""
-        loss, space = as_link(self.settings.link).loss, self.space
+        loss, space = as_loss(self.loss).loss, self.space
         if self.validation is None:
             return lambda classes, beta: loss(y * (space.columns(classes) @ beta[:-1] + beta[-1]), y)
         read, targets, _ = self.validation

@@ -22,6 +22,7 @@ from lapwing.text import TextSettings
 VARIANCES = ("pooled", "norm", "cv", "auto")
 SOLVERS = ("auto", "clg", "em")
 NGRAM_SOLVERS = ("auto", "exact", "greedy")
+NGRAM_LOSSES = ("likelihood", "squared_hinge")
 STEP_GRID = (200, 400, 600, 800, 1000)  # IBW08 varied the number of steps between 200 and 1,000
 THRESHOLD_DATA = ("cv", "train")
 FOLD_BY = ("chance", "time")
@@ -39,6 +40,7 @@ class NgramSettings:
 
     max_length   tokens of the longest n-gram; None: any length
     min_support  fewest documents an n-gram must be in
+    loss         "likelihood" (minus its logarithm, by the link), or "squared_hinge", of solver "exact" alone
     steps        of solver "greedy": "cv", chosen from `STEP_GRID` on held-out documents, a number, or "settled", until
                  the scores are
     """
@@ -46,10 +48,13 @@ class NgramSettings:
     max_length: int | None = None
     min_support: int = 1
     steps: int | str | None = "cv"
+    loss: str = "likelihood"
 
     def __post_init__(self) -> None:
         _whole(self, "max_length", least=1, optional=True)
         _whole(self, "min_support", least=1)
+        if self.loss not in NGRAM_LOSSES:
+            raise SettingsError(f"loss must be one of {', '.join(NGRAM_LOSSES)}, got {self.loss!r}")
         if self.steps is None:  # as models of earlier releases say it
             object.__setattr__(self, "steps", "settled")
         if self.steps not in ("cv", "settled"):
@@ -284,13 +289,24 @@ class TrainSettings:
 
     def _check_ngrams(self) -> None:
         if self.ngrams is None:
+            if self.text.max_gap:
+                raise SettingsError(
+                    f"max_gap={self.text.max_gap} belongs to n-grams that are searched for, and there are none"
+                )
             return
         text = self.text
+        if text.max_gap and (self.ngrams.max_length is None or self.ngrams.min_support < 2):
+            raise SettingsError(
+                f"max_gap={text.max_gap} needs a max_length and a min_support of 2 or more: n-grams with gaps are too "
+                "many without them"
+            )
         for name, wrong in (
             ("prior", not isinstance(as_prior(self.prior), Laplace)),
             ("method", self.method != "map"),
             ("multi_class", self.multi_class != "ovr"),
             ("link", self.link != "logit" and (self.solver == "greedy" or as_link(self.link).code is None)),
+            ("solver", self.ngrams.loss != "likelihood" and self.solver == "greedy"),
+            ("link", self.ngrams.loss != "likelihood" and self.link != "logit"),
             ("select_features", self.select_features is not None),
             ("max_features", self.max_features is not None),
             ("standardize", self.standardize),
