@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel, part
+from lapwing.kernels._jit import inlined, kernel, part
 from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room
+from lapwing.kernels._words import digits as digits_of
+from lapwing.kernels._words import in_order, leading, letters, load, lowered, prefetch, store
 
 WORD, CHAR, READY = 0, 1, 2
 _INSIDE, _OTHER = 256, 512  # of a byte: part of a token, as its low byte is; or its code point must be looked at
@@ -132,15 +134,86 @@ def _bytes(fold, mode, last_word_class):
 
 
 @part
-def _cut(data, i, end, blank_before, byte, fold, mode, last_word_class, chars, firsts, seconds, past):
+def _is_plain(byte, mode, last_word_class):
+    """Whether of ASCII just letters and perhaps digits are in words, each as its lower case, as `_short` takes it."""
+    if mode != WORD:
+        return False
+    for code in range(128):
+        lower = code | 32
+        wanted = lower >= 97 and lower <= 122
+        if code >= 48 and code <= 57:
+            lower, wanted = code, last_word_class == _DIGIT
+        if byte[code] != (_INSIDE | lower) if wanted else byte[code] & _INSIDE:
+            return False
+    return True
+
+
+@inlined
+def _short(data, i, end, byte, numbers, chars, top):
+    """A word of up to 15 ASCII letters that begins at i, written to `chars` at `top`, and a byte that ends it.
+
+    Returns (its length, its key), 0 where it is none of that kind. There are 16 bytes from i on.
+    """
+    word = load(data, i)
+    those = letters(word)
+    size = leading(those | digits_of(word) if numbers else those)
+    if size == 0 or i + size >= end:
+        return 0, np.uint64(0), np.uint64(0)
+    small = lowered(word, those)
+    store(chars, top, small)
+    first, second = in_order(small, size), np.uint64(0)
+    if size == 8:
+        word = load(data, i + 8)
+        those = letters(word)
+        more = leading(those | digits_of(word) if numbers else those)
+        size += more
+        if more == 8 or i + size >= end:
+            return 0, first, second
+        small = lowered(word, those)
+        store(chars, top + 8, small)
+        second = in_order(small, more)
+    if byte[data[i + size]] != 0:
+        return 0, first, second
+    return size, first, second | np.uint64(size)
+
+
+@part
+def _plain(data, i, end, plain_to, byte, numbers, chars, top, waiting, firsts, seconds, past):
+    """Tokens that `_short` takes, one after the other; returns (where the next begins, top, how many tokens)."""
+    last = min(end, plain_to)
+    while waiting < _CHUNK:
+        while i < last and byte[data[i]] == 0:
+            i += 1
+        if i >= last:
+            break
+        size, first, second = _short(data, i, end, byte, numbers, chars, top)
+        if size == 0:
+            break
+        top += size
+        firsts[waiting], seconds[waiting], past[waiting] = first, second, top
+        waiting += 1
+        i += size + 1
+    return i, top, waiting
+
+
+@part
+def _cut(data, i, end, blank_before, byte, plain_to, fold, mode, last_word_class, chars, firsts, seconds, past):
     """Cut the next tokens of a document, as many as there is room for: token t is chars[past[t-1]:past[t]].
+
+    Up to the byte `plain_to` most words come eight letters at a time; what does not, letter by letter.
 
     Returns (where the next one begins, whether white space was read before it, how many tokens).
     """
+    numbers = last_word_class == _DIGIT
     top = open_at = waiting = np.int64(0)
     single_before = irregular = False
     first = key = np.uint64(0)
     while waiting < _CHUNK:
+        if top == open_at and i < plain_to and not single_before:
+            i, top, waiting = _plain(data, i, end, plain_to, byte, numbers, chars, top, waiting, firsts, seconds, past)
+            open_at = top
+            if waiting == _CHUNK:
+                break
         code = -1  # what is written after the token before it is closed
         closes = True
         here, blank_here = i, blank_before
@@ -209,9 +282,12 @@ def _look_up(
 ):
     """Count or number the first n tokens of those `_cut` wrote; returns (n_terms, used). All arrays have room."""
     start = np.int64(0)
+    places = np.empty(_CHUNK, np.int64)
     for t in range(n):
-        first, second = firsts[t], seconds[t]
-        at = slot(first, second, table.shape[0])
+        places[t] = slot(firsts[t], seconds[t], table.shape[0])
+        prefetch(table, places[t])
+    for t in range(n):
+        first, second, at = firsts[t], seconds[t], places[t]
         if table[at, FIRST] != first or table[at, SECOND] != second or (second & LONG) == LONG:
             at, n_terms = _entry(at, first, second, chars, start, past[t], n_terms, spelling, term_ptr, table)
         start = past[t]
@@ -246,7 +322,8 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
     """
     last_word_class = _DIGIT if digits else _LETTER
     byte = _bytes(fold, mode, last_word_class)
-    chars = np.empty(data.size * 3 // 2 + 8, np.uint8)  # a lower case can be longer: three bytes for two
+    plain_to = data.size - 16 if _is_plain(byte, mode, last_word_class) else 0
+    chars = np.empty(data.size * 3 // 2 + 16, np.uint8)  # a lower case can be longer: three bytes for two
     firsts, seconds = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
     past = np.empty(_CHUNK, np.int64)
     ends = np.empty(starts.size, np.int64)
@@ -255,8 +332,9 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
         i, before, blank_before = starts[doc], np.uint64(used), False
         while i < starts[doc + 1]:
             i, blank_before, waiting = _cut(
-                data, i, starts[doc + 1], blank_before, byte, fold, mode, last_word_class, chars, firsts, seconds, past
-            )
+                data, i, starts[doc + 1], blank_before, byte, plain_to, fold, mode, last_word_class, chars, firsts,
+                seconds, past,
+            )  # fmt: skip
             if waiting == 0:
                 break
             table = table_with_room(table, n_terms, waiting)

@@ -60,10 +60,11 @@ def _batches(
 ) -> Iterator[list[str]]:
     batch: list[str] = []
     size = 0
+    as_it_is = settings.cut is None and not settings.strip_html
     for i, document in enumerate(documents):
         if not isinstance(document, str):
             raise InputError(f"document {i} must be a string, got {type(document).__name__}")
-        text = settings.prepared(document)
+        text = document if as_it_is else settings.prepared(document)
         batch.append(text)
         size += len(text)
         if size >= BATCH_CHARACTERS:
@@ -163,10 +164,10 @@ class _Reader:
     def take(self, i: int, batch: list[str]) -> None:
         from lapwing.kernels.tokens import read
 
-        encoded = [text.encode("utf-8", "surrogatepass") for text in batch]
-        starts = np.zeros(len(batch) + 1, dtype=np.int64)
-        np.cumsum([len(one) for one in encoded], out=starts[1:])
-        data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        whole, starts = "".join(batch), np.zeros(len(batch) + 1, dtype=np.int64)
+        parts = batch if whole.isascii() else [text.encode("utf-8", "surrogatepass") for text in batch]
+        np.cumsum(list(map(len, parts)), out=starts[1:])
+        data = np.frombuffer(whole.encode("utf-8", "surrogatepass"), dtype=np.uint8)
         self.known = _with_room(self.known, 3 * data.size // 2, data.size)
         self.numbers = larger(self.numbers, self.used, data.size)
         self.counts = larger(self.counts, self.used, data.size)
