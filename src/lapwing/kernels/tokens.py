@@ -85,12 +85,13 @@ def _decoded(data, i):
     b = np.int64(data[i])
     if b < 0x80:
         return b, i + 1
+    second = np.int64(data[i + 1]) & 0x3F
     if b < 0xE0:
-        return (b & 0x1F) << 6 | (data[i + 1] & 0x3F), i + 2
+        return (b & 0x1F) << 6 | second, i + 2
+    third = np.int64(data[i + 2]) & 0x3F
     if b < 0xF0:
-        return (b & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), i + 3
-    more = (data[i + 1] & 0x3F) << 12 | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
-    return (b & 0x07) << 18 | more, i + 4
+        return (b & 0x0F) << 12 | second << 6 | third, i + 3
+    return (b & 0x07) << 18 | second << 12 | third << 6 | (np.int64(data[i + 3]) & 0x3F), i + 4
 
 
 @part
