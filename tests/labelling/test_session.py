@@ -13,6 +13,7 @@ from cli import build
 from lapwing.corpus import Corpus, read
 from lapwing.errors import InputError, SettingsError
 from lapwing.labelling import STRATEGIES, Answers, Session, next_documents
+from lapwing.priors import from_words
 
 MADE = build.documents(120)
 TRUTH = {str(i): d.label for i, d in enumerate(MADE)}
@@ -150,3 +151,19 @@ def test_strategies(strategy: str) -> None:
 def test_an_unknown_strategy() -> None:
     with pytest.raises(SettingsError, match="strategy must be one of"):
         next_documents("best", np.ones((1, 1)), sp.csr_matrix((1, 1)), 1, exclusive=False)
+
+
+def test_words_to_begin_with(tmp_path: Path) -> None:
+    words = {"energy": "oil crude", "grain": "wheat corn", "money": "bank loan"}
+    one = session(tmp_path / "labels.jsonl", prior=from_words(words, strict=False, base="elasticnet"), every=6)
+    first = [TRUTH[one.pool.ids[i]] for i in one.queue[:6]]
+    assert first == [*NAMES, *NAMES]  # by turns, each of the category whose words it is most like
+    answer(one, 6)
+    assert one.model is not None
+    assert one.model.provenance["prior_rows"]
+    expected = [("wheat", "grain"), ("crude", "energy"), ("loan", "money")]
+    assert [one.model.predict([word])[0] for word, _ in expected] == [label for _, label in expected]
+    with pytest.raises(InputError, match="expected words for one of the categories, got 'sport'"):
+        session(tmp_path / "other.jsonl", prior=from_words({"sport": "ball"}, strict=False))
+    with pytest.raises(InputError, match="for labelling without a model"):
+        session(tmp_path / "third.jsonl", model=one.model, prior=from_words(words, strict=False))

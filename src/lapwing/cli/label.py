@@ -20,6 +20,8 @@ STRATEGIES = ("uncertainty", "change", "diverse", "probable", "random")
 @click.option("--model", type=ExistingPath("a model file", folder=False),
               help="Begin with this model, which answers then update.")  # fmt: skip
 @click.option("--category", "categories", multiple=True, help="A category to label with; may be given several times.")
+@click.option("--prior-words", type=ExistingPath("a file of words", folder=False), metavar="FILE",
+              help="Words that speak for categories, to begin with: a line each of category, tab, words.")  # fmt: skip
 @click.option("--sets/--exclusive", default=False, help="A document may be in any number of categories, or in one.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="diverse", show_default=True,
               help="Which documents come first; probable is for rare categories, random is the control.")  # fmt: skip
@@ -30,7 +32,8 @@ STRATEGIES = ("uncertainty", "change", "diverse", "probable", "random")
 @click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 for any free one.")
 @reading_options
 def command(
-    data: str, output: str, model: str | None, categories: tuple[str, ...], sets: bool, strategy: str, every: int,
+    data: str, output: str, model: str | None, categories: tuple[str, ...],
+    prior_words: str | None, sets: bool, strategy: str, every: int,
     split: str, seed: int, port: int, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Label the documents of DATA on a page at this machine, those first that teach most.
@@ -44,12 +47,17 @@ def command(
     from lapwing.serve import ServeSettings
     from lapwing.serve.logs import set_up
     from lapwing.serve.run import check_installed, listen, serve_labelling
+    from lapwing.stats.prior_files import read_words
+    from lapwing.training import TrainSettings
 
     check_installed()
     check_output(output, data)
     settings = ServeSettings(host="127.0.0.1", port=port, timeout=120.0)
     listener = listen(settings)
     loaded = None if model is None else load(model)
+    prior = None if prior_words is None else read_words(prior_words, base=TrainSettings().prior, strict=False)
+    if prior is not None:
+        categories = tuple(dict.fromkeys([*categories, *(str(row.category) for row in prior.rows)]))
     with progress_bar() as progress:
         progress.begin("reading documents")
         pool = read(data, labels_required=False, **reading).part(split)
@@ -59,7 +67,7 @@ def command(
         announce_compiling()
         session = Session(
             pool, Answers(output), categories, model=loaded, exclusive=not sets, strategy=strategy, every=every,
-            seed=seed,
+            seed=seed, prior=prior,
         )  # fmt: skip
     set_up("warning")
     echo(f"label at http://127.0.0.1:{listener.getsockname()[1]}/ ; Ctrl-C ends it, answers are in {output}", err=True)

@@ -16,6 +16,7 @@ from lapwing.errors import InputError, LapwingError
 from lapwing.labelling.answers import Answers
 from lapwing.labelling.strategies import next_documents
 from lapwing.model import LinearModel
+from lapwing.stats.prior_table import PriorTable
 from lapwing.text import TextSettings, design
 from lapwing.text.beside import WithColumns
 from lapwing.training import TrainSettings, learn
@@ -34,13 +35,17 @@ class Session:
     pool         texts without labels, with distinct ids
     categories   names, in the order of their keys; those of the model first, where there is one
     exclusive    a document has just one
-    strategy     see labelling/strategies.py; before there is a model, documents with a category's name come first
+    strategy     see labelling/strategies.py; before there is a model, documents with words of a category come first:
+                 those of its name, and those that `prior` has for it
+    prior        words that speak for categories (`lapwing.priors.from_words`), for models, too, that are learned from
+                 answers alone
     every        answers after which a model is learned anew, in the background
     """
 
     def __init__(
         self, pool: Corpus, answers: Answers, categories: Sequence[str] = (), *, model: LinearModel | None = None,
         exclusive: bool = True, strategy: str = "diverse", every: int = 5, seed: int = 0,
+        prior: PriorTable | None = None,
     ) -> None:  # fmt: skip
         self.model, self.base = model, model
         known = [] if model is None else [str(label) for label in model.classes]
@@ -58,8 +63,12 @@ class Session:
         self.pool, self.answers, self.strategy, self.every, self.seed = pool, answers, strategy, every, seed
         self.number = {id: i for i, id in enumerate(pool.ids)}
         self.settings = TrainSettings() if model is None else settings_of(model)
+        self.words = {name: name for name in self.categories}
+        if prior is not None:
+            self._begin_with(prior)
         text = self.settings.text if model is None or model.weighting is None else model.weighting.settings
-        self.X = design(pool.documents, replace(text, min_df=1) if isinstance(text, TextSettings) else text).matrix
+        made = design(pool.documents, replace(text, min_df=1) if isinstance(text, TextSettings) else text)
+        self.X, self.weighting = made.matrix, made.weighting
         self.lock, self.learning, self.learned_at = threading.RLock(), False, len(answers.records)
         self.order: list[tuple[str, bool]] = [(str(one["id"]), False) for one in answers.records]
         self.order += [(id, True) for id in answers.skipped]
@@ -68,6 +77,16 @@ class Session:
         self.queue: list[int] = []
         self.proba: np.ndarray | None = None
         self._learn_and_rank()
+
+    def _begin_with(self, prior: PriorTable) -> None:
+        """Words that are known to speak for categories."""
+        if self.base is not None:
+            raise InputError("words to begin with are for labelling without a model, which has its own; leave them out")
+        for row in prior.rows:
+            if row.category not in self.words:
+                raise InputError(f"{row.where}: expected words for one of the categories, got {row.category!r}")
+            self.words[row.category] += f" {row.feature}"
+        self.settings = replace(self.settings, prior=prior)
 
     # What is asked
 
@@ -217,13 +236,14 @@ class Session:
             self.left = left
 
     def _named_first(self, left: np.ndarray, seed: int) -> list[int]:
-        """Without a model: documents in which a category's name stands, categories by turns; then any."""
-        generator = np.random.default_rng(seed)
-        shuffled = generator.permutation(left).tolist()
-        texts = {i: self.pool.documents[i].lower() for i in shuffled}
-        queues = [[i for i in shuffled if name.lower() in texts[i]] for name in self.categories]
+        """Without a model: documents most like the words of a category, categories by turns; then any."""
+        shuffled = np.random.default_rng(seed).permutation(left)
+        assert self.weighting is not None
+        like = (self.X[shuffled] @ self.weighting.vectors(list(self.words.values())).T).toarray()
+        order = np.argsort(-like, axis=0, kind="stable")
+        queues = [[int(shuffled[j]) for j in order[:, k] if like[j, k] > 0.0] for k in range(len(self.words))]
         turns = [queue[k] for k in range(max(map(len, queues), default=0)) for queue in queues if k < len(queue)]
-        return list(dict.fromkeys([*turns, *shuffled]))[: AHEAD * self.every]
+        return list(dict.fromkeys([*turns, *shuffled.tolist()]))[: AHEAD * self.every]
 
     # What is shown
 

@@ -63,6 +63,7 @@ def read_words(
     variance: object = "1x",
     sign: object = 0,
     base: str | Prior = "laplace",
+    strict: bool = True,
 ) -> PriorTable:
     """Words that speak for categories: lines of a category, a tab (or, without one, a colon), and words."""
     words: dict[Hashable, str | Iterable[str]] = {}
@@ -76,7 +77,7 @@ def read_words(
         places.setdefault(category, where)
     if not words:
         raise PriorError(f"{path}: expected lines of a category, a tab and words, found none")
-    return from_words(words, mode=mode, variance=variance, sign=sign, base=base, where=places)
+    return from_words(words, mode=mode, variance=variance, sign=sign, base=base, strict=strict, where=places)
 
 
 def read_bbr(
