@@ -40,7 +40,7 @@ def standard_input(expected: str) -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def streamed(data: str, reading: dict[str, Any], model: LinearModel, split: str | None) -> Iterator[Block]:
+def streamed(data: Any, reading: dict[str, Any], model: LinearModel, split: str | None) -> Iterator[Block]:
     """Blocks of DATA in bounded memory; "-" is standard input, lines of text unless a format is given.
 
     A model that decides over a whole batch gets all of DATA as one block.

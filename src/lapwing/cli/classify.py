@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator
 from itertools import repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.cli._cluster import check_workers, cluster_client, cluster_options
 from lapwing.cli._common import (
     BROADER,
     SPLITS,
@@ -21,6 +23,7 @@ from lapwing.cli._common import (
     reading_options,
 )
 from lapwing.cli._output import as_json_line, echo, json_option
+from lapwing.cli._parts import is_pattern
 from lapwing.errors import InputError
 
 Named = list[tuple[Hashable, float]]
@@ -36,7 +39,8 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
 
 @click.command("classify")
 @model_argument
-@click.argument("data", default="-", type=ExistingPath("documents (a file, folder or archive)", dash=True))
+@click.argument("data", default="-")
+@click.option("-o", "--output", help="The folder for the answers to many files, which DATA names with * in it.")
 @click.option("--split", type=SPLITS, help="Use only this part of DATA.")
 @click.option("--top", type=click.IntRange(min=1), help="Show the N most probable categories instead of the decisions.")
 @click.option(
@@ -52,12 +56,14 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
     metavar="RATE",
     help="Only categories that are sure: right at this rate, such as 0.95, with a confidence of 0.9.",
 )
+@cluster_options("Classify the parts")
 @click.option("--broader", type=broader_file, help=BROADER + " Adds the broader ones to each answer.")
 @reading_options
 @json_option
 def command(
     model: str,
     data: str,
+    output: str | None,
     reading: dict[str, Any],
     split: str | None,
     top: int | None,
@@ -65,6 +71,8 @@ def command(
     abstain: bool,
     precision: float | None,
     broader: str | None,
+    cluster: str | None,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Put the documents of DATA into the categories of MODEL.
@@ -74,21 +82,67 @@ def command(
     and `document, , ` for a document in none. With --json one object per document, with the probabilities of
     all categories, or of the --top N. What --coverage and --precision promise, and when, the documentation says
     under "Can I trust the probabilities?".
+
+    DATA can name many files ('folder/*.parquet', or s3:// and the like where fsspec is installed): each has its answers
+    in a file of its own in the folder -o, on the workers of a --cluster if there is one. Started again, it goes on.
     """
-    from lapwing.cli._documents import streamed
     from lapwing.formats import load
 
     _check_promises(coverage, precision, abstain, top)
+    check_workers(cluster, workers)
+    several = is_pattern(data)
+    if not several:
+        data = ExistingPath("documents (a file, folder or archive)", dash=True).convert(data, None, None)
+        if output is not None or cluster is not None:
+            raise InputError(
+                f"-o and --cluster are for DATA that names many files, such as 'folder/*.jsonl', got {data!r}"
+            )
+    elif output is None:
+        raise InputError(f"many files need a folder for their answers: give -o FOLDER beside {data!r}")
     loaded = load(model)
     asked = Asked(top, coverage, precision, abstain, as_json)
-    hierarchy = read_hierarchy(broader, loaded)
-    lines = _json_lines if as_json else _table_lines
-    for ids, documents, _ in streamed(data, reading, loaded, split):
-        ids, matrix = _vectors(loaded, ids, documents, reading["skip_bad"])
+    shared = Shared(loaded, reading, split, asked, read_hierarchy(broader, loaded))
+    if not several:
+        for answers in answered(shared, data):
+            echo(answers)
+        return
+    with cluster_client(cluster, workers) as client:
+        from lapwing.cli._parts import classify_parts
+        from lapwing.engine import Cluster, Threads
+
+        pool = Threads() if client is None else Cluster(client)
+        key = (Path(model).read_bytes(), sorted(reading.items()), split, asked, broader)
+        there = classify_parts(data, str(output), _all_answers, shared, key, "jsonl" if as_json else "tsv", pool)
+        if there:
+            echo(f"{there} parts were there already", err=True)
+
+
+class Shared(NamedTuple):
+    """What all documents are answered with."""
+
+    model: LinearModel
+    reading: dict[str, Any]
+    split: str | None
+    asked: Asked
+    hierarchy: Hierarchy | None
+
+
+def answered(shared: Shared, data: Any) -> Iterator[str]:
+    """Lines, a block of documents at a time."""
+    from lapwing.cli._documents import streamed
+
+    model, asked = shared.model, shared.asked
+    lines = _json_lines if asked.as_json else _table_lines
+    for ids, documents, _ in streamed(data, shared.reading, model, shared.split):
+        ids, matrix = _vectors(model, ids, documents, shared.reading["skip_bad"])
         if ids:
-            answers = (_named(answer, loaded, hierarchy, asked) for answer in _answers(loaded, matrix, asked))
+            answers = (_named(answer, model, shared.hierarchy, asked) for answer in _answers(model, matrix, asked))
             told = zip(ids, answers, strict=True)
-            echo("\n".join(line for document, answer in told for line in lines(document, *answer)))
+            yield "\n".join(line for document, answer in told for line in lines(document, *answer))
+
+
+def _all_answers(shared: Shared, data: Any) -> str:
+    return "".join(f"{answers}\n" for answers in answered(shared, data))
 
 
 class Asked(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lapwing.cli._cluster import check_workers, cluster_client, cluster_options
 from lapwing.cli._common import (
     READING,
     SPLITS,
@@ -254,10 +254,7 @@ GROUPS = {
     default=-1,
     help="Number of threads; -1, the default, for every core. Results do not depend on it.",
 )
-@click.option("--cluster", metavar="local|ADDRESS|FILE",
-              help="Fit categories on the workers of a Dask cluster: local ones started for the occasion, those of the "
-              "scheduler at an address, or of its JSON file. The model is the same.")  # fmt: skip
-@click.option("--workers", type=click.IntRange(min=1), help="Worker processes of --cluster local.")
+@cluster_options("Count words and fit categories")
 @click.option("--memory", type=Size(), metavar="SIZE",
               help="Keep to so much memory: texts and matrix go to disk where they would take more.  [default: half of "
               "what there is]")  # fmt: skip
@@ -296,8 +293,7 @@ def command(
     if output is None:
         raise click.MissingParameter(param_type="option", param_hint="'-o' / '--output'")
     check_output(output, data)
-    if options["workers"] is not None and options["cluster"] is None:
-        raise SettingsError("--workers belongs to --cluster local; add that")
+    check_workers(options["cluster"], options["workers"])
     if options["method"] == "selected-ridge" and not given("prior"):
         options["prior"] = ("gaussian",)
     if preset is not None:
@@ -319,7 +315,7 @@ def command(
         from lapwing.training import train
 
         checkpoint = Path(f"{output}.checkpoint")
-        with _client(options["cluster"], options["workers"]) as client:
+        with cluster_client(options["cluster"], options["workers"]) as client:
             model = train(
                 corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client,
                 curvature=curvature,
@@ -357,24 +353,6 @@ def _work_folder(data: str, output: str, reading: dict[str, Any], memory: int | 
     target = Path(output)
     folder = (target.parent if parent is None else Path(parent)) / f"{target.name}.shards"
     return work_folder(str(folder), data, reading, memory or int(min(there() / 2, 2**62)))
-
-
-@contextmanager
-def _client(cluster: str | None, workers: int | None) -> Iterator[Any]:
-    """Of a cluster while it is needed; None without."""
-    if cluster is None:
-        yield None
-        return
-    from lapwing.engine import connect
-
-    client = connect(cluster, workers)
-    echo(f"cluster of {len(client.nthreads())} workers; dashboard {client.dashboard_link}", err=True)
-    try:
-        yield client
-    finally:
-        if client.cluster is not None:
-            client.cluster.close()
-        client.close()
 
 
 def _dry_run(data: str, reading: dict[str, Any], split: str | None, as_json: bool) -> None:

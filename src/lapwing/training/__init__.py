@@ -54,7 +54,7 @@ from lapwing.training.memory import remember
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
-from lapwing.training.room import check_judged, check_softmax, check_stored
+from lapwing.training.room import check_judged, check_softmax, check_stored, threads_within
 from lapwing.training.settings import NgramSettings, TrainSettings
 from lapwing.training.targets import Targets, check_matrix, check_weights, targets
 from lapwing.training.task import Strategy, Task
@@ -128,6 +128,9 @@ def learn(
     settings = settings or TrainSettings()
     if validation is not None and settings.variance == "pooled":
         settings = replace(settings, variance="cv")
+    if isinstance(corpus.documents, StoredTexts):
+        within = threads_within(corpus.documents.folder.memory, len(corpus), thread_count(settings.n_jobs))
+        settings = replace(settings, n_jobs=within)
     task = _task(corpus, settings, classes, most_duals)
     if settings.tunes or (judge_all and not settings.joint):
         check_judged(len(task), len(corpus))

@@ -9,6 +9,7 @@ from lapwing.stats.priors import as_prior
 from lapwing.training.settings import TrainSettings
 
 SOFTMAX = (6, 8)  # numbers per class: so many for a document, and so many for a feature
+FITTED = 25  # numbers for a document, while a category is fitted
 JUDGED = 6  # numbers for a document and a category whose out-of-fold scores are looked at
 
 
@@ -37,6 +38,11 @@ def check_judged(categories: int, documents: int) -> None:
         "leave the threshold at its default, for which some categories are judged for all, or take "
         'threshold_data="train"',
     )
+
+
+def threads_within(memory: int, documents: int, threads: int) -> int:
+    """How many of these threads a quarter of the memory lets have their numbers for every document."""
+    return max(1, min(threads, int(memory / 4 / (8 * FITTED * max(documents, 1)))))
 
 
 def check_stored(settings: TrainSettings, memory: int) -> None:
