@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from estimators.data import indicator, matrix
 
 from lapwing import MAPClassifier, priors
 from lapwing.corpus import read
 from lapwing.errors import InputError, SettingsError
 from lapwing.selection.squeezer import Budget, explain
+from lapwing.solvers import newton
+from lapwing.solvers.problem import Problem
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, train
 
@@ -23,25 +26,56 @@ from lapwing.training import TrainSettings, train
 def path(counts: dict[float, int]) -> Any:
     """A solver that keeps so many features from each variance on."""
 
-    def solve(variance: float) -> Any:
+    def solve(variance: float, start: np.ndarray | None) -> Any:
         kept = max((n for v, n in counts.items() if variance >= v), default=0)
         return SimpleNamespace(weights=np.r_[np.ones(kept), np.zeros(20 - kept), 1.0])
 
     return solve
 
 
-def test_the_weakest_prior_within_the_budget() -> None:
+@pytest.mark.parametrize("search", [Budget.follow, Budget.limit])
+def test_the_weakest_prior_within_the_budget(search: Any) -> None:
     solve = path({0.01: 1, 0.5: 3, 2.0: 4, 30.0: 9})
-    found = Budget(solve, 4, "a").limit(100.0)
+    found = search(Budget(solve, 4, "a"), 100.0)
     assert found.kept == 4
     assert 2.0 <= found.variance < 30.0
-    jump = Budget(solve, 6, "a").limit(100.0)
+    jump = search(Budget(solve, 6, "a"), 100.0)
     assert (jump.kept, jump.beyond) == (4, 9.0)
     assert jump.variance == pytest.approx(30.0, rel=1e-3)
-    assert Budget(solve, 20, "a").limit(100.0)[1:2] == (9,)
-    assert math.isnan(Budget(solve, 20, "a").limit(100.0).beyond)
+    whole = search(Budget(solve, 20, "a"), 100.0)
+    assert whole.kept == 9
+    assert math.isnan(whole.beyond)
     with pytest.raises(InputError, match="keeps 5 features however strong the prior"):
-        Budget(path({0.0: 5}), 4, "a").limit(100.0)
+        search(Budget(path({0.0: 5}), 4, "a"), 100.0)
+
+
+def test_fits_along_the_path_are_small_and_begin_where_the_last_ended() -> None:
+    begun: list[tuple[float, int]] = []
+    inner = path({0.01: 1, 0.5: 3, 2.0: 4, 30.0: 9})
+
+    def solve(variance: float, start: np.ndarray | None) -> Any:
+        begun.append((variance, -1 if start is None else int(start[:-1].sum())))
+        return inner(variance, start)
+
+    Budget(solve, 4, "a").follow(1e6)
+    assert [count for _, count in begun].count(-1) == 1  # the first alone
+    assert max(variance for variance, _ in begun) <= 100.0  # nothing much weaker than what is looked for
+
+
+def test_both_ways_find_the_same_features_under_a_laplace_prior() -> None:
+    X, Y = indicator(n=150, d=20)
+    problem, y = Problem(sp.csr_matrix(X)), np.where(np.asarray(Y)[:, 0] > 0, 1.0, -1.0)
+
+    def solve(variance: float, start: np.ndarray | None) -> Any:
+        compiled = priors.Laplace().compile(variance, X.shape[1])
+        return newton.fit(problem, y, np.ones(len(y)), compiled, variance=variance, tol=1e-8, start=start)
+
+    for k in (1, 3, 8):
+        one, two = Budget(solve, k, "a"), Budget(solve, k, "a")
+        there, back = one.follow(2e4), two.limit(2e4)
+        assert there.kept == back.kept
+        kept = [np.flatnonzero(b.results[v.variance].weights[:-1]).tolist() for b, v in ((one, there), (two, back))]
+        assert kept[0] == kept[1]
 
 
 def test_reasons() -> None:

@@ -22,7 +22,7 @@ from lapwing.solvers.selected_ridge import prune, select, universal_penalty
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import Columns, Jeffreys, Prior, as_prior, norm_variance
+from lapwing.stats.priors import Columns, Jeffreys, Laplace, Prior, as_prior, norm_variance
 from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
@@ -211,8 +211,9 @@ class OneVsRest(OverMatrix):
         """The weakest prior within the budget of features, and the columns it keeps."""
         k = self.settings.max_features or 0
         tol = min(self.settings.tol, COUNTING_TOL)
-        budget = Budget(lambda v: self._solve(problem, prior, y, weight, v, tol), k, self.task.label(row))
-        limit = budget.limit(max(self.settings.cv.variances or default_grid(prior)))
+        budget = Budget(lambda v, start: self._solve(problem, prior, y, weight, v, tol, start), k, self.task.label(row))
+        search = budget.follow if isinstance(prior.shape, Laplace) else budget.limit
+        limit = search(max(self.settings.cv.variances or default_grid(prior)))
         return limit, np.flatnonzero(budget.results[limit.variance].weights[:-1])
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
@@ -314,6 +315,7 @@ class OneVsRest(OverMatrix):
         weight: np.ndarray,
         variance: float,
         tol: float | None = None,
+        start: np.ndarray | None = None,
     ) -> FitResult:
         settings = self.settings
         arrays = self._compile(prior, problem, variance)
@@ -322,7 +324,8 @@ class OneVsRest(OverMatrix):
         solve = {"auto": newton.fit, "clg": clg.fit, "em": probit_em.fit}[settings.solver]
         most = settings.max_iter * (EM_ROUND if settings.solver == "em" else 1)
         return solve(
-            problem, y, weight, arrays, variance=variance, tol=tol or settings.tol, max_iter=most, link=settings.link
+            problem, y, weight, arrays, variance=variance, tol=tol or settings.tol, max_iter=most, link=settings.link,
+            start=None if settings.solver == "em" else start,  # which zeros never leave
         )  # fmt: skip
 
     def _solve_jeffreys(
