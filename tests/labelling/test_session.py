@@ -65,6 +65,7 @@ def test_a_session_goes_on(tmp_path: Path) -> None:
     first.skip(first.pool.ids[i])
     with open(path, "ab") as file:  # cut off in the middle of a line
         file.write(b'{"id": "77", "text": "half of')
+    first.answers.close()
     again = session(path)
     assert again.state()["answered"] == 12
     assert again.state()["skipped"] == 1

@@ -49,7 +49,7 @@ class Session:
     ) -> None:  # fmt: skip
         self.model, self.base = model, model
         known = [] if model is None else [str(label) for label in model.classes]
-        answered = [str(label) for record in answers.records for label in record.get("labels", [])]
+        answered = [label for record in answers.records for label in record["labels"]]
         self.categories = list(dict.fromkeys([*known, *categories, *answered]))
         if not self.categories:
             raise InputError("expected a model or names of categories to label with (--model, --category)")
@@ -62,6 +62,13 @@ class Session:
         self.exclusive = exclusive if model is None else model.exclusive
         self.pool, self.answers, self.strategy, self.every, self.seed = pool, answers, strategy, every, seed
         self.number = {id: i for i, id in enumerate(pool.ids)}
+        for one in answers.records:
+            i = self.number.get(one["id"])
+            if i is not None and pool.documents[i] != one["text"]:
+                raise InputError(
+                    f"{answers.path} has an answer to another text under the id {one['id']!r}; label the documents "
+                    "that it was begun with, or name another file with -o"
+                )
         self.settings = TrainSettings() if model is None else settings_of(model)
         self.words = {name: name for name in self.categories}
         if prior is not None:
@@ -132,8 +139,9 @@ class Session:
         with self.lock:
             if not self.order:
                 raise InputError("there is no answer to take back")
-            id, skipped = self.order.pop()
+            id, skipped = self.order[-1]
             self.answers.undo(skip=skipped)
+            self.order.pop()
             if not skipped and self.guesses:
                 self.guesses.pop()
             self.learned_at = min(self.learned_at, len(self.answers.records))
@@ -162,8 +170,8 @@ class Session:
     def _learn_and_rank(self) -> None:
         try:
             self._learn()
-        except LapwingError as error:  # answers are safe; the next ones may do
-            log.warning("no model was learned: %s", error)
+        except Exception as error:  # answers are safe; the next ones may do
+            log.warning("no model was learned: %s", error, exc_info=not isinstance(error, LapwingError))
         try:
             self._rank()
         finally:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from lapwing.errors import InputError
+from lapwing.errors import InputError, LapwingError
 from lapwing.labelling import Session
 from lapwing.reporting.page import shell
 from lapwing.serve.pages import policy_for
@@ -60,11 +60,13 @@ def create_label_app(session: Session) -> FastAPI:
                 raise InputError("expected a body of application/json")
             try:
                 body = await request.json()
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError("expected JSON") from error
             await run_in_threadpool(do, body)
         except InputError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
+        except LapwingError as error:  # no room on the disk
+            return JSONResponse({"error": str(error)}, status_code=507)
         return JSONResponse(await run_in_threadpool(session.state))
 
     return app

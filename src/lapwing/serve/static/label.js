@@ -74,8 +74,9 @@
       button.setAttribute("aria-keyshortcuts", KEYS[k]);
     }
     button.append(make("span", name));
-    const p = state.document.probabilities[name];
-    if (p !== undefined) button.append(make("span", `${(100 * p).toFixed(0)} %`, { class: "share" }));
+    const { probabilities } = state.document;
+    const p = Object.hasOwn(probabilities, name) ? probabilities[name] : null; // a category may be named constructor
+    if (p !== null) button.append(make("span", `${(100 * p).toFixed(0)} %`, { class: "share" }));
     button.addEventListener("click", () => answer(name));
     return button;
   }
