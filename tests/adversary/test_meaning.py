@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from cli.run import Command
 
 from lapwing import corpus
 from lapwing.errors import CorpusError
+from lapwing.formats import load, save
 
 
 def write(path: Path, content: str) -> Path:
@@ -87,3 +90,24 @@ def test_linked_class_folders_are_announced(tmp_path: Path, caplog: pytest.LogCa
     (tmp_path / "data" / "c").symlink_to(tmp_path / "elsewhere")
     assert corpus.read(tmp_path / "data").categories() == ["a", "b"]
     assert "not followed: c;" in caplog.text
+
+
+def test_a_share_of_every_label_is_kept_apart(run: Command, tmp_path: Path) -> None:
+    data = tmp_path / "sets.jsonl"
+    labels = [f"c{k % 6}" for k in range(60)] + ["none"] * 40
+    rows = [{"text": f"word{k} {one}", "labels": [one]} for k, one in enumerate(labels)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("train", data, "-o", tmp_path / "m.lapwing", "--variance", "1", "--holdout", "0.3", "--json")
+    assert ran.code == 0, ran.err
+    apart = {one["category"]: one["tp"] + one["fn"] for one in ran.json["holdout"]["categories"]}
+    assert apart == {**{f"c{k}": 3 for k in range(6)}, "none": 12}
+
+
+@pytest.mark.parametrize("flags", [["--max-document", "1TB"], ["--max-expansion", "1e12"], ["--text-column"]])
+def test_a_model_lifts_no_bounds(run: Command, news: Path, trained: Path, tmp_path: Path, flags: list[str]) -> None:
+    model = load(trained)
+    model.provenance["reading"] = flags
+    save(model, tmp_path / "m.lapwing")
+    ran = run("evaluate", tmp_path / "m.lapwing", news)
+    assert "as in training" not in ran.err
+    assert ran.code == 0 if len(flags) == 2 else "expected a value after --text-column" in ran.complaint

@@ -16,7 +16,7 @@ import click
 
 from lapwing.cli._flags import in_flags
 from lapwing.cli._output import echo
-from lapwing.errors import ConvergenceWarning, InputError, some
+from lapwing.errors import ConvergenceWarning, InputError, ModelFileError, some
 
 if TYPE_CHECKING:
     from lapwing.cli._progress import Progress
@@ -232,8 +232,12 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
         if option is None:  # --split, which every command has its own way with
             flags = flags[1:]
             continue
+        if not option.is_flag and not flags:
+            raise ModelFileError(f"expected a value after {flag} in what the model says of its reading")
         value: Any = True if option.is_flag else option.type.convert(flags.pop(0), option, context)
         name = str(option.name)
+        if name in ("max_document", "max_expansion"):
+            continue  # no file lifts the bounds on another
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             continue
         if name in ("numeric_columns", "categorical_columns"):

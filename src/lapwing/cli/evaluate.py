@@ -193,8 +193,9 @@ def print_evaluation(result: Evaluation) -> None:
     notes = [
         f"{result.documents} documents; averages over the {averaged} categories that occur in them"
         + (f", {result.left_out} that do not are left out" if result.left_out else ""),
-        f"features per category averaged: {kept.min()} to {kept.max()}, mean {kept.mean():.1f}",
     ]
+    if averaged:
+        notes.append(f"features per category averaged: {kept.min()} to {kept.max()}, mean {kept.mean():.1f}")
     if result.exclusive:
         notes.append(f"accuracy {percent(result.accuracy())} %")
     if result.unknown:

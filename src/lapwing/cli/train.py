@@ -383,7 +383,9 @@ def _hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
     from lapwing.training import portions
 
     folds = portions(corpus, 100, seed)
-    apart = (folds.fold >= 0) & (folds.fold < round(share * folds.portions))
+    # Documents of one label are in portions next to each other: those kept apart are spread evenly among all.
+    before = np.arange(folds.portions + 1) * round(share * folds.portions) // folds.portions
+    apart = (folds.fold >= 0) & (np.diff(before) > 0)[folds.fold]
     if apart.all() or not apart.any():
         raise SettingsError(f"--holdout {share} leaves no document on one side; there are {len(corpus)}")
     return corpus.select(np.flatnonzero(~apart)), corpus.select(np.flatnonzero(apart))

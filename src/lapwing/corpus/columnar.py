@@ -7,14 +7,17 @@ as numbers (`ClassLabel`), alone or in lists. A folder named for a split gives i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import Any
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import BadRecord, split_of_file, split_of_folder
+from lapwing.corpus.fields import BadRecord, short, split_of_file, split_of_folder
 from lapwing.corpus.members import Member
 from lapwing.corpus.record import RecordReader
+from lapwing.corpus.streams import EXPANSION, check_expansion
 from lapwing.errors import CorpusError, MissingExtraError
+
+BATCH = 256  # rows at a time: a few bytes may stand for all of them, compressed or as a dictionary
 
 
 class ColumnarReader(RecordReader):
@@ -25,9 +28,13 @@ class ColumnarReader(RecordReader):
         with member.open() as stream:
             content = stream.read()
         row = 0
-        for records, names in batches(content, member.where):
+        key = str(self.options.text_column or "text")
+        for records, names in batches(content, member.where, self.options.max_expansion):
             for record in records:
                 row += 1
+                if len(str(record.get(key, ""))) > self.options.max_document:
+                    self.too_long(member, row)
+                    continue
                 try:
                     for column, of_class in names.items():
                         record[column] = _named(record.get(column), of_class)
@@ -45,7 +52,9 @@ class ColumnarReader(RecordReader):
         return split_of_file(member.base) or of_folder
 
 
-def batches(content: bytes, where: str) -> Iterator[tuple[list[dict[str, Any]], dict[str, list[str]]]]:
+def batches(
+    content: bytes, where: str, expansion: float = EXPANSION
+) -> Iterator[tuple[list[dict[str, Any]], dict[str, list[str]]]]:
     """Records of a file in any of the three forms, batch by batch, and the names of its numbered classes."""
     try:
         import pyarrow as pa
@@ -58,17 +67,26 @@ def batches(content: bytes, where: str) -> Iterator[tuple[list[dict[str, Any]], 
     try:
         if content[:4] == b"PAR1":
             file = pq.ParquetFile(source)
-            schema, found = file.schema_arrow, file.iter_batches()
+            schema, found = file.schema_arrow, file.iter_batches(batch_size=BATCH)
         elif content[:6] == b"ARROW1":
             file = pa.ipc.open_file(source)
             schema, found = file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
         else:
             schema = (file := pa.ipc.open_stream(source)).schema
             found = iter(file)
+        if twice := [name for name in schema.names if schema.names.count(name) > 1]:
+            raise CorpusError(f"expected every column once, got {short(twice[0])} repeatedly", where)
         names = class_names(schema.metadata)
+        size = 0
         for batch in found:
             batch.validate(full=True)
-            yield batch.to_pylist(), names
+            for first in range(0, batch.num_rows, BATCH):
+                records = batch.slice(first, BATCH).to_pylist()
+                size += sum(len(value) for one in records for value in one.values() if isinstance(value, Sized))
+                check_expansion(size, len(content), expansion, where)
+                yield records, names
+    except CorpusError:
+        raise
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
         raise CorpusError(
             f"expected a Parquet, Arrow or Feather file, got one that is damaged: {error}", where
@@ -81,7 +99,7 @@ def class_names(metadata: dict[bytes, bytes] | None) -> dict[str, list[str]]:
         features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
         inner = {name: one.get("feature", one) for name, one in features.items() if isinstance(one, dict)}
         return {name: [str(label) for label in one["names"]] for name, one in inner.items() if one.get("names")}
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return {}
 
 

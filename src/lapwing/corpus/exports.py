@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from lapwing.corpus.fields import label_name
+
 OMITTED = ("discarded", "draft")  # status of an answer of Argilla's that is none
 
 
@@ -42,7 +44,7 @@ def _label_studio(record: dict[str, Any]) -> dict[str, Any]:
         chosen: list[Any] = []
         for result in results if isinstance(results, list) else ():
             value = result.get("value") if isinstance(result, dict) else None
-            chosen += value.get("choices") or [] if isinstance(value, dict) else []
+            chosen += _listed(value.get("choices")) if isinstance(value, dict) else []
         votes.append(chosen)
     return _labelled({**record["data"], "id": record.get("id")}, votes)
 
@@ -54,12 +56,16 @@ def _argilla(record: dict[str, Any]) -> dict[str, Any]:
         for given in answers.values():  # of the first question that has answers
             for one in given if isinstance(given, list) else ():
                 if isinstance(one, dict) and one.get("status") not in OMITTED and one.get("value") is not None:
-                    value = one["value"]
-                    votes.append(value if isinstance(value, list) else [value])
+                    votes.append(_listed(one["value"]))
             if votes:
                 break
-    named = {"id": record.get("id"), **(record.get("metadata") or {})}
+    about = record.get("metadata")
+    named = {"id": record.get("id"), **(about if isinstance(about, dict) else {})}
     return _labelled({**named, **record["fields"]}, votes)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _labelled(record: dict[str, Any], votes: list[list[Any]]) -> dict[str, Any]:
@@ -75,4 +81,4 @@ def _labelled(record: dict[str, Any], votes: list[list[Any]]) -> dict[str, Any]:
 
 def _winner(votes: Iterable[list[Any]]) -> tuple[Any, ...]:
     """The answer given most often, the earliest of equal ones."""
-    return Counter(tuple(sorted(vote, key=str)) for vote in votes).most_common(1)[0][0]
+    return Counter(tuple(sorted(map(label_name, vote))) for vote in votes).most_common(1)[0][0]

@@ -10,23 +10,18 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Iterator
-from html import unescape
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_folder
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import Entry, Member
+from lapwing.corpus.mime import message
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ABOUT
 
-if TYPE_CHECKING:
-    from email.message import EmailMessage  # where it is needed: importing it takes longer than reading a small corpus
-
 BEGINS = re.compile(rb"^From .*\r?\n", re.MULTILINE)
-MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
 
 class MailReader(FolderReader):
@@ -57,33 +52,31 @@ class MailReader(FolderReader):
             if self._of_file:
                 labels = label_set([label_name(posixpath.splitext(member.base)[0])])
         several = content.startswith(b"From ")
-        for number, message in enumerate(messages(content) if several else [content], start=1):
-            if len(message) > self.options.max_document:
+        for number, one in enumerate(messages(content) if several else [content], start=1):
+            if len(one) > self.options.max_document:
                 self.too_long(member, number)
                 continue
             try:
-                yield self._document(message, labels, split, f"{member.base}:{number}" if several else member.base)
+                yield self._document(one, labels, split, f"{member.base}:{number}" if several else member.base)
             except (ValueError, LookupError, AttributeError, TypeError) as error:  # what the parser says to nonsense
                 self.bad(f"expected a mail message, got one that cannot be read: {error}", member, number)
 
     def _document(self, content: bytes, labels: tuple[str, ...], split: str, default_id: str) -> Document:
-        from email import message_from_bytes, policy
-
-        message: Any = message_from_bytes(content, policy=policy.default)
+        headers, text = message(content)
         options = self.options
         if options.label_column is not None:
-            given = str(message.get(str(options.label_column), ""))
+            given = headers.get(str(options.label_column).lower(), "")
             several = given.split(options.label_separator or ",")
             labels = label_set(map(label_name, several))
             self.exclusive = self.exclusive and len(labels) < 2 and options.label_separator is None
         return Document(
-            sound(str(message.get("Message-ID") or default_id).strip()),
-            sound(text_of(message)),
+            sound(headers.get("message-id", "").strip() or default_id),
+            sound(text),
             labels,
             split,
             1.0,
-            _moment(message, options),
-            _group(message, options, default_id),
+            _moment(headers, options),
+            _group(headers, options, default_id),
         )
 
     def finish(self) -> None:
@@ -105,44 +98,25 @@ def _after_empty(content: bytes, at: int) -> bool:
     return at == 0 or content[max(at - 4, 0) : at].endswith((b"\n\n", b"\r\n\r\n"))
 
 
-def text_of(message: EmailMessage) -> str:
-    """Subject and body."""
-    parts = [
-        part for part in message.walk() if not part.is_multipart() and part.get_content_disposition() != "attachment"
-    ]
-    plain = [_content(part) for part in parts if part.get_content_type() == "text/plain"]
-    if not any(map(str.strip, plain)):
-        plain = [unescape(MARKUP.sub(" ", _content(part))) for part in parts if part.get_content_type() == "text/html"]
-    subject = str(message.get("Subject", "")).strip()
-    return "\n\n".join(part.strip() for part in (subject, *plain) if part.strip())
-
-
-def _content(part: Any) -> str:
-    try:
-        return str(part.get_content())
-    except (LookupError, ValueError, KeyError):  # an unknown charset, or none that fits
-        data = part.get_payload(decode=True) or b""
-        return data.decode("utf-8", "replace") if isinstance(data, bytes) else ""
-
-
-def _moment(message: EmailMessage, options: ReadOptions) -> str:
+def _moment(headers: Mapping[str, str], options: ReadOptions) -> str:
     if options.time_column is None:
         return ""
     from email.utils import parsedate_to_datetime
 
-    value = str(message.get(str(options.time_column), ""))
+    value = headers.get(str(options.time_column).lower(), "")
     try:
         moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError):
+        zone = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+        return zone.astimezone(datetime.UTC).isoformat()
+    except (ValueError, TypeError, LookupError, OverflowError):
         raise ValueError(f"the header {options.time_column} holds no date: {short(value)}") from None
-    zone = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-    return zone.astimezone(datetime.UTC).isoformat()
 
 
-def _group(message: EmailMessage, options: ReadOptions, default_id: str) -> str:
+def _group(headers: Mapping[str, str], options: ReadOptions, default_id: str) -> str:
     if options.group_column is None:
         return ""
-    if str(options.group_column).lower() == "thread":
-        before = str(message.get("References") or message.get("In-Reply-To") or message.get("Message-ID") or default_id)
-        return sound(before.split()[0]) if before.split() else default_id
-    return sound(str(message.get(str(options.group_column), "")))
+    name = str(options.group_column).lower()
+    if name == "thread":
+        named = (headers.get(one, "").split() for one in ("references", "in-reply-to", "message-id"))
+        return sound(next((words[0] for words in named if words), default_id))
+    return sound(headers.get(name, ""))

@@ -81,7 +81,7 @@ class _Lines:
         ends, at = [], 0
         for number, line in enumerate(io.BytesIO(content), 1):
             try:
-                record = json.loads(line) if line.endswith(b"\n") else None
+                record: Any = json.loads(line) if line.endswith(b"\n") else None
             except (ValueError, RecursionError):
                 record = None
             at += len(line)
