@@ -1,0 +1,1 @@
+"""lapwing inside other programs; each module needs the program it is for."""
