@@ -1,6 +1,6 @@
 """Subject headings by the ten thousand: library titles of yso-finna-en, beside omikuji's and napkinXC's label trees.
 
-    python benchmarks/subjects.py [quality] [rare] [growth] [--lines N] [--label-words MODE] [--stop-words LIST]
+    python benchmarks/subjects.py [quality] [rare] [growth] [--lines N] [--preset many-labels]
 
 quality  one thread each, on the same words: CPU seconds of training (ours with reading the text, choosing the variance
          and calibrating; the peers' from ready vectors), size of the model on disk, P@1, 3, 5, nDCG@5 and PSP@5 on the
@@ -36,6 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import lapwing
+from lapwing.cli._train_settings import PRESETS
 from lapwing.corpus import Corpus, read
 from lapwing.evaluate.ranking import PROPENSITY, Ranking, ranking
 from lapwing.formats import save
@@ -188,16 +189,30 @@ def growth(titles: Corpus, settings: TrainSettings) -> None:
         size, last = 2 * size, spent
 
 
+def settings_of(given: argparse.Namespace) -> TrainSettings:
+    """Those of the preset, but for what is given."""
+    how = dict(PRESETS[given.preset]) if given.preset else {}
+    how |= {
+        name: value for name in ("label_words", "stop_words", "variance") if (value := getattr(given, name)) is not None
+    }
+    stop_words = how.pop("stop_words", TextSettings().stop_words)
+    if "variance" in how:
+        how["variance"] = float(how["variance"])
+    return TrainSettings(text=TextSettings(stop_words=stop_words), **how)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", choices=["quality", "rare", "growth"], default=["quality"])
     parser.add_argument("--lines", type=int, default=100_000)
-    parser.add_argument("--label-words", type=float, default=0.0)
-    parser.add_argument("--stop-words", default=TextSettings().stop_words)
+    parser.add_argument("--preset", choices=["many-labels"])
+    parser.add_argument("--label-words", type=float)
+    parser.add_argument("--stop-words")
+    parser.add_argument("--variance", type=float)
     parser.add_argument("--napkinxc", action="store_true")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
     given = parser.parse_args()
-    settings = TrainSettings(text=TextSettings(stop_words=given.stop_words), label_words=given.label_words)
+    settings = settings_of(given)
     about = {"lapwing": lapwing.__version__, "python": platform.python_version(), "machine": platform.processor()}
     print(json.dumps(about), vars(given))
     titles = corpus(given.lines)

@@ -61,7 +61,8 @@ GROUPS = {
 @click.option("--dry-run", is_flag=True, help="Say what was understood of DATA, and stop.")
 @click.option("--split", type=SPLITS, help="Train on this part; the training part by default.")
 @click.option("--preset", type=click.Choice(list(PRESETS)),
-              help="glm07: as in Genkin, Lewis and Madigan (2007). Other options override it.")  # fmt: skip
+              help="glm07: as in Genkin, Lewis and Madigan (2007). many-labels: for subject headings by the thousand. "
+                   "Other options override it.")  # fmt: skip
 @click.option("--like", type=ExistingPath("a model file", folder=False), help="Train with the settings of this model.")
 @click.option(
     "--method",

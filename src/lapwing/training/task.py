@@ -70,6 +70,8 @@ class Task:
 
     def factors(self, row: int) -> tuple[float, float]:
         """Of the weights of its documents, and of all others; where classes are exclusive these have none in common."""
+        if self.settings.class_weight is None:
+            return 1.0, 1.0
         up, down = np.broadcast_to(self._factor(self.targets.fitted[row], np.array([1.0, -1.0])), 2)
         return float(up), float(down)
 
