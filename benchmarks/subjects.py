@@ -40,6 +40,7 @@ from lapwing.cli._train_settings import PRESETS
 from lapwing.corpus import Corpus, read
 from lapwing.evaluate.ranking import PROPENSITY, Ranking, ranking
 from lapwing.formats import save
+from lapwing.selection.variance import CrossValidation
 from lapwing.solvers import newton
 from lapwing.solvers.rare import RareSolver
 from lapwing.stats.objective import certify
@@ -192,13 +193,15 @@ def growth(titles: Corpus, settings: TrainSettings) -> None:
 def settings_of(given: argparse.Namespace) -> TrainSettings:
     """Those of the preset, but for what is given."""
     how = dict(PRESETS[given.preset]) if given.preset else {}
-    how |= {
-        name: value for name in ("label_words", "stop_words", "variance") if (value := getattr(given, name)) is not None
-    }
-    stop_words = how.pop("stop_words", TextSettings().stop_words)
-    if "variance" in how:
-        how["variance"] = float(how["variance"])
-    return TrainSettings(text=TextSettings(stop_words=stop_words), **how)
+    how |= {name: value for name in ("label_words", "stop_words") if (value := getattr(given, name)) is not None}
+    text = TextSettings(stop_words=how.get("stop_words", TextSettings().stop_words))
+    tried = how.get("cv_variances") if given.variance is None else None
+    return TrainSettings(
+        text=text,
+        label_words=how.get("label_words", 0.0),
+        variance="pooled" if given.variance is None else given.variance,
+        cv=CrossValidation(variances=None if tried is None else (float(tried),)),
+    )
 
 
 def main() -> None:

@@ -82,6 +82,11 @@ class RareCategories:
             last = self._last = variance, problem.merge(compiled)
         return last[1]
 
+    @cached_property
+    def threshold(self) -> float | None:
+        """That which the settings fix."""
+        return self.settings.fixed_threshold
+
     def may_fit(self, row: int) -> bool:
         return self.possible and len(self.task.positives(row)) <= SHARE * self.task.weights.size
 
@@ -105,7 +110,7 @@ class RareCategories:
         """To all documents; None too where the fit itself or its threshold takes more than this."""
         settings = self.settings
         chooses = variance is None and settings.variance in ("cv", "auto")
-        if chooses or not self.may_fit(row) or (settings.fixed_threshold is None and settings.threshold_data != "cv"):
+        if chooses or not self.may_fit(row) or (self.threshold is None and settings.threshold_data != "cv"):
             return None
         v = self.strategy.first_variance(row, self.strategy.norm_variance, variance)
         one = self._solve(self.solver, row, v, settings.tol, None)
@@ -113,7 +118,7 @@ class RareCategories:
             return None
         features, weights = self.strategy.features.whole.spread_few(one.columns, one.weights)
         known = bool(self.task.weights[self.task.positives(row)].any())
-        fixed = np.nan if settings.fixed_threshold is None else settings.fixed_threshold
+        fixed = np.nan if self.threshold is None else self.threshold
         return CategoryFit(
             features=features,
             weights=weights,
