@@ -331,8 +331,7 @@ def command(
             model = conformalize(model, kept_apart.documents, kept_apart.labels)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
-        if work.exists:
-            work.clear()
+        work.clear()
     summary = summary_of(output, corpus, model)
     summary["data"] = understood.to_dict()
     summary["holdout"] = None if apart_result is None else apart_result.to_dict()

@@ -188,9 +188,11 @@ class WorkFolder:
             _open.discard(str(self.path.absolute()))
 
     def clear(self) -> None:
-        """Remove the folder and all in it."""
+        """Remove the folder and all in it, if it is one of ours."""
+        ours = self.exists
         self.close()
-        shutil.rmtree(self.path, ignore_errors=True)
+        if ours:
+            shutil.rmtree(self.path, ignore_errors=True)
 
 
 BY_VALUE = [False]  # what is mapped goes to another process whole: it cannot see the files
