@@ -24,6 +24,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "three classes of probit, coupled": {"exclusive": True, "link": "probit", "coupling": Coupling(0.4, 0.7)},
     "never assigned": {"thresholds": np.array([np.inf, 0.0, -1.0])},
     "probit": {"link": "probit"},
+    "cloglog": {"link": "cloglog"},
+    "robit": {"link": "robit:4"},
     "softmax": {"link": "softmax", "exclusive": True},
     "expected F1": {"decision": "expected_f1"},
     "characters": {"settings": TextSettings(tokens="char")},

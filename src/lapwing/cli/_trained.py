@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapwing.cli._output import echo
-from lapwing.stats.links import as_link
 
 if TYPE_CHECKING:
     from lapwing.corpus import Corpus
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 
 def summary_of(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any]:
+    from lapwing.stats.links import as_link
+
     kept, fits = model.n_kept, model.fits
     return {
         "model": output,

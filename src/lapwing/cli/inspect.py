@@ -21,7 +21,6 @@ from lapwing.cli._common import (
 from lapwing.cli._output import echo, json_option, print_json, show, table, width
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError, some
-from lapwing.stats.links import as_link
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -211,6 +210,8 @@ def _about(model: LinearModel) -> list[RenderableType]:
 
 
 def _convexity(model: LinearModel) -> str:
+    from lapwing.stats.links import as_link
+
     convex = model.link == "softmax" or as_link(model.link).convex
     return "" if convex else ", which is not convex: each fit is a stationary point, and nothing proves more"
 

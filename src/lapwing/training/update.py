@@ -188,8 +188,8 @@ class Update:
         if model.memory is None or model.link == "softmax" or isinstance(model.weighting, NgramWeighting):
             raise InputError(
                 "the model does not remember what an update needs: of n-grams of any length, softmax, priors of single "
-                "words, selected or standardized features, pruned or Jeffreys fits, and of earlier releases nothing is "
-                "kept; train it anew"
+                "words, selected or standardized features, pruned or Jeffreys fits, robit, and of earlier releases "
+                "nothing is kept; train it anew"
             )
         self.old, self.corpus, self.forget, self.n_jobs = model, corpus, forget, n_jobs
         self.memory: Memory = model.memory
