@@ -15,7 +15,7 @@ from reporting.build import model
 from lapwing.engine import Checkpoint
 from lapwing.errors import InputError
 from lapwing.evaluate.assessment import Assessment
-from lapwing.formats import save
+from lapwing.formats import load, save
 from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.reporting import Contents, page
 from lapwing.training import CHOICE
@@ -49,8 +49,6 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, trained: Path, news: Pat
 
 def test_a_stored_evaluation_with_nonsense(evaluated: tuple[Path, dict[str, Any]]) -> None:
     """It is refused, or a page can be made with it."""
-    from lapwing.formats import load
-
     path, record = evaluated
     loaded = load(path)
     draw = random.Random(1)
@@ -195,3 +193,31 @@ def _whole(path: Path) -> Checkpoint:
 
 def _fail(*_: Any, **__: Any) -> None:
     raise ZeroDivisionError
+
+
+SCORES = [
+    ("rows", [0, 1]), ("rows", [0, 1, 1]), ("rows", [0, 1, 99]), ("inside", [0.5]), ("documents", 0), ("edges", []),
+    ("edges", [[2.0, 1.0]] * 3), ("edges", [[1.0, 2.0]] * 3), ("counts", [[1, 2], [1], [1, 2]]), ("counts", [[]] * 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), SCORES)
+def test_scores_of_unseen_documents_with_nonsense(trained: Path, name: str, value: Any) -> None:
+    """`lapwing drift` trusts them."""
+    whole = load(trained)
+    assert whole.held_out["scores"]["rows"] == [0, 1, 2]
+    whole.held_out["scores"][name] = value
+    with pytest.raises(InputError, match=r"held_out\.scores"):
+        from_bytes(to_bytes(whole))
+
+
+def test_settings_with_nonsense(run: Command, trained: Path, tmp_path: Path) -> None:
+    """What was trained with is printed as a command, and updated by: done, or refused."""
+    whole = load(trained)
+    settings = copy.deepcopy(whole.provenance["settings"])
+    tried = [(place, value) for place in places(settings) for value in NONSENSE if value != "\ud800"]
+    tried += [((), value) for value in NONSENSE[:-1]]
+    for place, value in random.Random(3).sample(tried, 60):
+        whole.provenance["settings"] = with_nonsense(settings, place, value) if place else value
+        save(whole, tmp_path / "m.lapwing")
+        assert run("inspect", tmp_path / "m.lapwing", "--command").code in (0, 2)

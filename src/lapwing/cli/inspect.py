@@ -138,7 +138,7 @@ def _command(model: LinearModel, path: str) -> str:
     from lapwing.training.again import settings_of
 
     flags = train_flags(settings_of(model))
-    data = model.provenance.get("source", {}).get("path") or "DATA"
+    data = str(model.provenance.get("source", {}).get("path") or "DATA")
     given = ["--like", path] if flags is None else flags
     return shlex.join(["lapwing", "train", data, "-o", path, *model.provenance.get("reading", []), *given])
 

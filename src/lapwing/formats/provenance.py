@@ -40,10 +40,24 @@ HELD_OUT = {
 }  # fmt: skip
 
 
-def check_held_out(record: Any) -> None:
-    """The same for how a model fared with unseen documents; it may say nothing."""
-    if record != {}:
-        check(record, HELD_OUT, "held_out")
+def check_held_out(record: Any, rows: int) -> None:
+    """The same for how a model of so many rows fared with unseen documents; it may say nothing."""
+    if record == {}:
+        return
+    check(record, HELD_OUT, "held_out")
+    if "scores" in record:
+        _check_scores(record["scores"], rows)
+
+
+def _check_scores(scores: Any, rows: int) -> None:
+    """Bins of some rows: edges that rise, and as many counts and one more."""
+    edges, counts, of = scores["edges"], scores["counts"], scores["rows"]
+    same = len(of) == len(edges) == len(counts) == len(scores["inside"])
+    if not same or len(set(of)) < len(of) or any(row >= rows for row in of) or not scores["documents"]:
+        raise ValueError("held_out.scores are not those of some categories")
+    bins = {len(one) for one in edges} | {len(one) - 1 for one in counts}
+    if len(bins) > 1 or any(one != sorted(one) for one in edges) or any(sum(one) < 1 for one in counts):
+        raise ValueError("held_out.scores are not counted between edges that rise")
 
 
 def check_provenance(record: Any) -> None:

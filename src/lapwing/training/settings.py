@@ -216,8 +216,8 @@ class TrainSettings:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> TrainSettings:
         """What `to_dict` gave."""
-        values = dict(record)
         try:
+            values = dict(record)
             values["text"] = TextSettings.from_dict(values["text"])
             values["prior"] = _prior(values["prior"])
             grid = values["cv"]["variances"]
@@ -229,7 +229,7 @@ class TrainSettings:
             if isinstance(values["class_weight"], list):
                 values["class_weight"] = dict(values["class_weight"])
             return cls(**values)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise SettingsError(f"these are not the settings of a training: {error}") from error
 
     @property
