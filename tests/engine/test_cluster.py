@@ -25,7 +25,7 @@ from lapwing.errors import InputError, LapwingError, SettingsError
 from lapwing.formats.model_file import to_bytes
 from lapwing.shards.folder import WorkFolder
 from lapwing.text import TextSettings
-from lapwing.training import NgramSettings, TrainSettings, train
+from lapwing.training import NgramSettings, TrainSettings, make_design, train
 from lapwing.training.spread import fit_rows
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -107,6 +107,21 @@ def test_from_shards(client: Any, tmp_path: Path, visible: bool, monkeypatch: py
     settings = TrainSettings(variance="norm", calibrate=False)
     assert to_bytes(train(stored, settings, client=client)) == to_bytes(train(read(path), settings))
     stored.documents.folder.clear()  # type: ignore[union-attr]
+
+
+def test_a_shard_that_was_altered_is_refused_by_the_worker(client: Any, tmp_path: Path) -> None:
+    toy = corpus(exclusive=True)
+    path = tmp_path / "toy.jsonl"
+    rows = zip(toy.documents, toy.labels, strict=True)
+    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, (label,) in rows))
+    stored, settings = read(path, work=WorkFolder(tmp_path / "work", memory=1 << 18)), TrainSettings(variance=1.0)
+    make_design(stored, settings)
+    altered = tmp_path / "work" / "matrix.rows.data"
+    content = bytearray(altered.read_bytes())
+    content[80] ^= 1
+    altered.write_bytes(content)
+    with pytest.raises(InputError, match=r"the shard .*matrix\.rows\.data is not what was written"):
+        train(stored, settings, client=client)
 
 
 def slow(shared: int, item: int) -> tuple[int, int]:

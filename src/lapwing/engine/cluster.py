@@ -14,7 +14,7 @@ from typing import Any
 
 from lapwing.engine.interrupt import stopped
 from lapwing.errors import InputError, LapwingError, SettingsError
-from lapwing.shards.folder import BY_VALUE, LIST, in_use
+from lapwing.shards.folder import BY_VALUE, LIST, check_attached, in_use
 
 DEATHS = 10
 ANSWER = 10  # seconds within which a scheduler answers
@@ -153,6 +153,7 @@ def _work(ours: str, function: Callable[[Any, Any], Any], shared: Any, item: Any
         from distributed import get_worker
 
         raise InputError(f"the worker {get_worker().address} has lapwing {theirs}, and {ours} is needed; install that")
+    check_attached()
     return function(shared, item)
 
 

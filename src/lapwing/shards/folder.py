@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -46,6 +47,7 @@ class WorkFolder:
         self.records: dict[str, Any] = {}
         self._checked: set[str] = set()
         self._lock: IO[bytes] | None = None
+        self._attached = False
 
     def __reduce__(self) -> Any:
         """To another process it goes as one that is only read, the files as they are listed now."""
@@ -145,7 +147,10 @@ class WorkFolder:
         """The file as an array whose pages come and go with the memory there is.
 
         It can be written to, for Numba would compile anew for what cannot: nothing does."""
-        self.check(name)
+        if self._attached:
+            _unchecked.append((self, name))
+        else:
+            self.check(name)
         if not self.files[name]["size"]:
             return np.empty(0, dtype)
         try:
@@ -195,6 +200,18 @@ class WorkFolder:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
+def check_attached() -> None:
+    """All that was mapped on arrival in this process: to be called before it is used, where an error is heard."""
+    with _checking:
+        while _unchecked:
+            folder, name = _unchecked[-1]
+            folder.check(name)
+            _unchecked.pop()
+
+
+_unchecked: list[tuple[WorkFolder, str]] = []
+_checking = threading.Lock()
+
 BY_VALUE = [False]  # what is mapped goes to another process whole: it cannot see the files
 
 
@@ -210,7 +227,7 @@ _seen: dict[tuple[str, str], set[str]] = {}  # which files of a list this proces
 def attached(path: str, files: dict[str, dict[str, Any]], memory: int) -> WorkFolder:
     """A folder that another process has and this one reads, its files as they were listed there."""
     folder = WorkFolder(path, memory=memory)
-    folder.files = files
+    folder.files, folder._attached = files, True
     folder._checked = _seen.setdefault((path, json.dumps(files, sort_keys=True)), set())
     return folder
 

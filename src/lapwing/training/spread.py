@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from lapwing.engine.collections import OnWorkers, client_of, is_dask, partitions
 from lapwing.errors import InputError
+from lapwing.shards.folder import check_attached
 from lapwing.solvers import spread
 from lapwing.stats.priors import Prior, as_prior, check_variance
 from lapwing.stats.result import FitResult
@@ -87,6 +88,7 @@ def of_part(X: Any, y: Any) -> spread.Block:
 
 def of_rows(X: sp.csr_matrix, first: int, past: int, y: np.ndarray) -> spread.Block:
     """Of a matrix on disk, which the worker maps; the block itself is in its memory."""
+    check_attached()
     return of_part(sp.csr_matrix(X[first:past]), y)
 
 
