@@ -175,6 +175,8 @@ def test_accessibility(chromium: Any, small: Path, scheme: str, width: int) -> N
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
     with opened(chromium, small / "report.html", **options) as shown:
+        shown.page.fill("#text", "oil and wheat\n" * 60)  # longer than its frame, which scrolls
+        shown.page.locator("#try .text", has_text="oil and wheat\noil").wait_for()
         for summary in shown.page.query_selector_all("summary"):
             summary.click()
         found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]

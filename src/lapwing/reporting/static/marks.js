@@ -39,7 +39,7 @@ function marked(text, marks) {
     }
   }
   if (all.length > letters.length) nodes.push(h("span", { class: "note" }, ` … ${whole(all.length - letters.length)} more characters`));
-  return h("div", { class: "text", dir: "auto" }, nodes);
+  return h("div", { class: "text", dir: "auto", tabindex: "0", role: "region", "aria-label": "The text with its words underlined" }, nodes); // it may scroll
 }
 
 const legend = () => h("p", { class: "note legend" },

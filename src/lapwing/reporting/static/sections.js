@@ -83,8 +83,9 @@ function rankingTable({ at, documents, propensity }) {
   const rows = at.map((one) => h("tr", null, h("th", { scope: "row" }, one.k === 1 ? "the first" : `the first ${one.k}`),
     columns.map(([, key]) => h("td", null, percent(one[key], 2)))));
   return h("div", { class: "averages" },
-    h("table", null, h("caption", { class: "hidden" }, "Rankings of the categories of every document"),
-      h("thead", null, h("tr", null, h("td", null), columns.map(([label]) => h("th", { scope: "col" }, label)))), h("tbody", null, rows)),
+    h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Rankings" },
+      h("table", null, h("caption", { class: "hidden" }, "Rankings of the categories of every document"),
+        h("thead", null, h("tr", null, h("td", null), columns.map(([label]) => h("th", { scope: "col" }, label)))), h("tbody", null, rows))),
     h("p", { class: "note" }, `How good the most probable categories are, whatever is decided on them: of each of ${whole(documents)} documents the first so many. PSP counts a find the more, the rarer its category was in training (A ${propensity.A}, B ${propensity.B}).`));
 }
 
@@ -92,8 +93,9 @@ function rankingTable({ at, documents, propensity }) {
 function levelsTable(levels) {
   const rows = levels.map((one) => h("tr", null, h("th", { scope: "row" }, `level ${one.level}`), h("td", null, whole(one.labels)),
     h("td", null, percent(one.macro_f1)), h("td", null, percent(one.micro_f1))));
-  return h("div", { class: "averages" }, h("table", null, h("caption", { class: "hidden" }, "Broader labels"),
-    h("thead", null, h("tr", null, ["Broader labels", "Labels", "Macro F1", "Micro F1"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", null, rows)));
+  return h("div", { class: "averages" }, h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Broader labels" },
+    h("table", null, h("caption", { class: "hidden" }, "Broader labels"),
+      h("thead", null, h("tr", null, ["Broader labels", "Labels", "Macro F1", "Micro F1"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", null, rows))));
 }
 
 // Documents with the words that spoke underlined.
