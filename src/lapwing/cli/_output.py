@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+MANY = 500  # categories, of which only SOME are shown
+SOME = 50
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
@@ -139,3 +142,9 @@ def fitting(columns: dict[str, list[str]], spare: Sequence[str]) -> dict[str, li
 
 def percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:.1f}"
+
+
+def largest_of(sizes: Sequence[int]) -> list[int]:
+    """The places of those categories that are shown, of as many documents: all, as they come, or of very many SOME."""
+    places = range(len(sizes))
+    return list(places) if len(sizes) <= MANY else sorted(places, key=lambda k: (-sizes[k], k))[:SOME]

@@ -21,7 +21,7 @@ from lapwing.cli._common import (
     reading_options,
     split_part,
 )
-from lapwing.cli._output import echo, fitting, json_option, percent, print_json, show, table
+from lapwing.cli._output import echo, fitting, json_option, largest_of, percent, print_json, show, table
 from lapwing.cli._progress import progress_bar
 from lapwing.errors import some
 
@@ -205,7 +205,7 @@ def print_evaluation(result: Evaluation) -> None:
         notes += [f"most often taken for another: {_confused(pairs)}"] if pairs else []
     if result.memorised:
         log.warning("%s; `lapwing inspect` has figures of unseen documents", result.memorised)
-    show(_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
+    show(*_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
 
 
 def _confused(pairs: list[tuple[Any, Any, int]]) -> str:
@@ -249,7 +249,7 @@ def _selective(result: Evaluation) -> list[str]:
     return lines
 
 
-def _categories(result: Evaluation) -> Table:
+def _categories(result: Evaluation) -> list[Table | str]:
     tables = result.tables
     counts = {
         "features": result.n_kept,
@@ -263,11 +263,14 @@ def _categories(result: Evaluation) -> Table:
     columns |= {name: [str(value) for value in values] for name, values in counts.items()}
     columns |= {name: [percent(value) for value in rate(result.undefined)] for name, rate in rates.items()}
     columns["AUC"] = [percent(value) for value in result.auc]
+    shown = largest_of((tables.tp + tables.fn).tolist())
+    columns = {name: [values[k] for k in shown] for name, values in columns.items()}
     columns = fitting(columns, spare=("errors", "features", "AUC", "FN", "FP", "TP"))
     grid = table(*columns)
-    for k, cells in enumerate(zip(*columns.values(), strict=True)):
+    for k, cells in zip(shown, zip(*columns.values(), strict=True), strict=True):
         grid.add_row(*cells, style=None if result.occurs[k] else "dim")
-    return grid
+    left_out = len(result.categories) - len(shown)
+    return [grid, *([f"and {left_out:,} more, with fewer documents; --json has all"] if left_out else [])]
 
 
 def _averages(result: Evaluation) -> Table:

@@ -18,7 +18,7 @@ from lapwing.cli._common import (
     reading_options,
     rows_named,
 )
-from lapwing.cli._output import echo, json_option, print_json, show, table, width
+from lapwing.cli._output import echo, json_option, largest_of, print_json, show, table, width
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError, some
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from lapwing.model import LinearModel
 
 Record = dict[str, Any]
-
-MANY = 500  # categories, of which only SOME are shown, those of most documents
-SOME = 50
 
 
 @click.command("inspect")
@@ -85,8 +82,9 @@ def command(
         if not rows:
             raise InputError(f"no category has {find!r} in its name; the model has {some(loaded.categories)}")
     left_out = 0
-    if not (everything or as_json or categories) and len(rows) > MANY:
-        left_out, rows = len(rows) - SOME, sorted(rows, key=lambda row: (-loaded.fits.positives[row], row))[:SOME]
+    if not (everything or as_json or categories):
+        shown = [rows[k] for k in largest_of(loaded.fits.positives[rows].tolist())]
+        left_out, rows = len(rows) - len(shown), shown
     limit = top or (None if categories or as_json else 6)
     if data is not None and not categories:
         raise InputError("--data needs --category NAME: how sure a word is, is worked out for one category at a time")
