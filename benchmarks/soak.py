@@ -1,10 +1,12 @@
-"""Hours of misfortune in minutes: kills, full disks, hostile files, slow clients, reload storms; prints what was lost.
+"""Hours of misfortune in minutes: kills of training, updating and labelling, full disks, hostile files, slow clients,
+reload storms; prints what was lost.
 
     python benchmarks/soak.py [--minutes 20] [--seed 1]
 
 Stages take turns until the time is over. A fault is an old file that changed, a model that differs from the one an
 undisturbed run writes, a temporary file left behind by a run that ended by itself, an answer that is neither of the
-two models served, an answer that is missing, or an error that is not one of ours. Ends with 1 if there was any.
+two models served, an answer that is missing, be it of a server or of somebody who labels, or an error that is not one
+of ours. Ends with 1 if there was any.
 Everything stays in a temporary folder and on the local host.
 """
 
@@ -26,6 +28,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from lapwing import corpus, load
 from lapwing.errors import LapwingError
@@ -51,6 +54,11 @@ class Soak:
         self.wanted = self.straight.read_bytes()
         self.second = folder / "second.lapwing"
         self._train(self.second, "--variance", "3").wait()
+        self.news = folder / "news.jsonl"
+        self.news.write_text("".join(self._document(k) for k in range(1500, 1800)))
+        updated = folder / "updated.lapwing"
+        self._update(updated).wait()
+        self.updated = updated.read_bytes()
 
     def _document(self, k: int) -> str:
         text = " ".join(self.draw.choices(WORDS + [f"w{self.draw.randrange(3000)}" for _ in range(20)], k=40))
@@ -61,29 +69,78 @@ class Soak:
         self.faults.append(said)
         print(f"FAULT: {said}", flush=True)
 
-    def _train(self, output: Path, *options: str, **more: object) -> subprocess.Popen[bytes]:
-        line = [*COMMAND, "train", str(self.data), "-o", str(output), "--jobs", "2", *options]
-        return subprocess.Popen(line, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)  # type: ignore[call-overload,no-any-return]
+    def _train(self, output: Path, *options: str) -> subprocess.Popen[bytes]:
+        return _quietly("train", str(self.data), "-o", str(output), "--jobs", "2", *options)
+
+    def _update(self, output: Path) -> subprocess.Popen[bytes]:
+        return _quietly("update", str(self.straight), str(self.news), "-o", str(output))
 
     def kills(self, until: float) -> None:
-        """Killed again and again over an old model; what comes of it is the model of an undisturbed run."""
+        """Of trainings and of updates."""
         while time.monotonic() < until:
-            output = self.folder / f"killed{self.counts['models after kills']}.lapwing"
-            output.write_bytes(b"the old model")
-            for _ in range(self.draw.randint(1, 4)):
-                process = self._train(output)
-                time.sleep(self.draw.uniform(0.1, 4.0))
-                if process.poll() is None:
-                    process.send_signal(self.draw.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT]))
-                    self.counts["kills"] += 1
-                process.wait()
-                if output.read_bytes() not in (b"the old model", self.wanted):
-                    self.fault(f"{output.name} is neither the old model nor the new one")
-            if self._train(output).wait() != 0 or output.read_bytes() != self.wanted:
-                self.fault(f"{output.name} differs from the model of an undisturbed run")
-            self.counts["models after kills"] += 1
-            for left in self.folder.glob(f"*{output.name}*"):
-                left.unlink()
+            self._kill("models after kills", self._train, self.wanted)
+            self._kill("updates after kills", self._update, self.updated)
+
+    def _kill(self, name: str, begin: Callable[[Path], subprocess.Popen[bytes]], wanted: bytes) -> None:
+        """Killed again and again over an old model; what comes of it is the model of an undisturbed run."""
+        output = self.folder / f"killed{self.counts[name]}.lapwing"
+        output.write_bytes(b"the old model")
+        for _ in range(self.draw.randint(1, 4)):
+            process = begin(output)
+            time.sleep(self.draw.uniform(0.1, 4.0))
+            if process.poll() is None:
+                process.send_signal(self.draw.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT]))
+                self.counts["kills"] += 1
+            process.wait()
+            if output.read_bytes() not in (b"the old model", wanted):
+                self.fault(f"{output.name} is neither the old model nor the new one")
+        if begin(output).wait() != 0 or output.read_bytes() != wanted:
+            self.fault(f"{output.name} differs from the model of an undisturbed run")
+        self.counts[name] += 1
+        for left in self.folder.glob(f"*{output.name}*"):
+            left.unlink()
+
+    def labelled(self, until: float) -> None:
+        """Somebody labels, the server is killed between two answers or within one, and started again on the same file:
+        every answer that was confirmed is there, once, and at most the one under way beside them."""
+        output = self.folder / "labels.jsonl"
+        confirmed: dict[str, str] = {}
+        while time.monotonic() < until:
+            said = self.folder / "label.log"
+            options = ["--category", "c0", "--category", "c1", "--port", "0", "--every", "3"]
+            with said.open("wb") as log:
+                server = subprocess.Popen([*COMMAND, "label", str(self.data), "-o", str(output), *options], stderr=log)
+            try:
+                port = self._port(said, server)
+                if _quietly("label", str(self.data), "-o", str(output), *options).wait() != 2:
+                    self.fault("a second session was let in")
+                killer = threading.Timer(self.draw.uniform(0.2, 6.0), server.kill)
+                killer.start()
+                self._label(port, confirmed)
+                killer.join()
+            finally:
+                server.kill()
+                server.wait()
+            self.counts["labelling sessions killed"] += 1
+            whole = [line for line in output.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+            found = {one["id"]: one["labels"][0] for one in map(json.loads, whole)}
+            if len(found) != len(whole) or len(found) > len(confirmed) + 1 or confirmed.items() - found.items():
+                self.fault(f"{len(confirmed)} answers were confirmed, {len(whole)} lines are there")
+            confirmed = found
+
+    def _label(self, port: int, confirmed: dict[str, str]) -> None:
+        """Answer until nobody is there any more."""
+        try:
+            while True:
+                shown = _ask_json(port, "GET", "/state")["document"]
+                if shown is None:
+                    return
+                name = self.draw.choice(["c0", "c1"])
+                _ask_json(port, "POST", "/answer", {"id": shown["id"], "labels": [name]})
+                confirmed[shown["id"]] = name
+                self.counts["labels"] += 1
+        except (OSError, http.client.HTTPException, ValueError):
+            return
 
     def full(self, until: float) -> None:
         """No room for the new model: the old one stays, and nothing else."""
@@ -246,6 +303,25 @@ class Soak:
             time.sleep(self.draw.uniform(0.0, 0.3))
 
 
+def _quietly(*arguments: str) -> subprocess.Popen[bytes]:
+    line = [*COMMAND, *arguments]
+    return subprocess.Popen(line, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _ask_json(port: int, method: str, path: str, body: object = None) -> Any:
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        content = None if body is None else json.dumps(body)
+        client.request(method, path, content, {"content-type": "application/json"})
+        answer = client.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise ValueError(content)
+        return json.loads(content)
+    finally:
+        client.close()
+
+
 def _same(found: dict[str, float], wanted: dict[str, float]) -> bool:
     return found.keys() == wanted.keys() and all(abs(found[key] - wanted[key]) < 1e-12 for key in found)
 
@@ -258,9 +334,9 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(Path(folder), options.seed)
-        turn = max(60 * options.minutes / 16, 8)
+        turn = max(60 * options.minutes / 18, 8)
         while time.monotonic() < end:
-            for stage in (soak.hostile, soak.served, soak.full, soak.kills):
+            for stage in (soak.hostile, soak.served, soak.labelled, soak.full, soak.kills):
                 if time.monotonic() < end:
                     stage(min(time.monotonic() + turn * (2 if stage == soak.served else 1), end))
     width = max(map(len, soak.counts))
