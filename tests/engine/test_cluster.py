@@ -152,6 +152,15 @@ def failing(shared: int, item: int) -> int:
     raise InputError(f"piece {item} is bad")
 
 
+def several(shared: tuple[int, int], item: int) -> int:
+    return shared[0] + shared[1] + item
+
+
+def test_what_is_shared_may_be_a_tuple_and_used_again(client: Any) -> None:
+    pool, shared = Cluster(client), (1, 2)
+    assert [pool.run_all(several, shared, [k]) for k in (3, 4)] == [[6], [7]]
+
+
 def test_errors_come_back_as_they_are(client: Any) -> None:
     with pytest.raises(InputError, match="piece 0 is bad"):
         Cluster(client).run_all(failing, 1, [0])

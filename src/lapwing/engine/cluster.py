@@ -83,7 +83,8 @@ class Cluster:
                 self.client.wait_for_workers(1, timeout=60)
             BY_VALUE[0] = not all(self.sees(folder) for folder in in_use())
             try:
-                self._shared = shared, self.client.scatter(shared, broadcast=True, hash=False)
+                # In a list: what is one itself would be taken apart.
+                self._shared = shared, self.client.scatter([shared], broadcast=True, hash=False)[0]
             finally:
                 BY_VALUE[0] = False
         return self._shared[1]
