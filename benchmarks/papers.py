@@ -18,12 +18,12 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import _drawn as made
+import _generator as generator
 
 RUNS = {
-    "rcv1": (made.write_rcv1, ["glm07", "--rcv1"]),
-    "ohsumed": (made.write_ohsumed_smart, ["glm07", "--ohsumed"]),
-    "folders": (made.write_ohsumed_folders, ["aagbd11", "--ohsumed"]),
+    "rcv1": (generator.write_rcv1, ["glm07", "--rcv1"]),
+    "ohsumed": (generator.write_ohsumed_smart, ["glm07", "--ohsumed"]),
+    "folders": (generator.write_ohsumed_folders, ["aagbd11", "--ohsumed"]),
 }
 
 
@@ -33,22 +33,22 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.01, help="share of the collection's documents")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--keep", type=Path, help="a folder for the files, which are made once")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = asked.keep or Path(temporary)
-        for name in asked.runs or RUNS:
+        folder = options.keep or Path(temporary)
+        for name in options.runs or RUNS:
             write, command = RUNS[name]
-            place = folder / f"{name}-{asked.scale:g}"
+            place = folder / f"{name}-{options.scale:g}"
             if not place.exists():
-                write(place, asked.scale)
+                write(place, options.scale)
             size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
             out = folder / f"out-{name}"
             line = [sys.executable, "-m", "lapwing", "reproduce", *command, str(place), "-o", str(out)]
             begun = time.perf_counter()
-            quick = ["--quick"] if asked.quick else []
+            quick = ["--quick"] if options.quick else []
             _, status, used = os.wait4(subprocess.Popen([*line, *quick], stdout=subprocess.DEVNULL).pid, 0)
             print(json.dumps({
-                "run": name, "scale": asked.scale, "quick": asked.quick, "ended": os.waitstatus_to_exitcode(status),
+                "run": name, "scale": options.scale, "quick": options.quick, "ended": os.waitstatus_to_exitcode(status),
                 "megabytes": round(size, 1), "seconds": round(time.perf_counter() - begun, 1),
                 "cpu_seconds": round(used.ru_utime, 1), "peak_mb": round(used.ru_maxrss / 1024),
             }), flush=True)  # fmt: skip

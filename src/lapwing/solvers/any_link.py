@@ -93,11 +93,11 @@ def minimise(
     rounds = 0
     theta, proof = fit.certify(beta)
     while proof.relative_gap > tol and rounds < max_iter:
-        went, last = fit.step(beta, tol), proof
+        descends, last = fit.step(beta, tol), proof
         rounds += 1
         theta, proof = fit.certify(beta)
         level = proof.objective > last.objective - ROUNDING * abs(last.objective)
-        if not went or (level and proof.relative_gap > 0.5 * last.relative_gap):
+        if not descends or (level and proof.relative_gap > 0.5 * last.relative_gap):
             break
     converged = bool(proof.relative_gap <= tol)
     return Result(proof.objective, proof.gap, proof.kkt, proof.kkt_bound, rounds, converged, theta)
@@ -144,13 +144,13 @@ class _Fit:
             working = self.working_set(beta, gradient) if working is None else working
             change = np.zeros_like(beta)
             change[working] = self._quadratic(beta, gradient, bend, working, max(INNER * tol, 1e-12))
-        moved = np.asarray(self.X @ change[:-1] + change[-1])
+        shift = np.asarray(self.X @ change[:-1] + change[-1])
         before, share = self.objective(beta, scores), 1.0
         end = np.clip(beta + change, self.prior.lower, self.prior.upper)  # but for rounding it is inside
         promise = float(np.sum(gradient * change)) + penalty(self.prior, end) - penalty(self.prior, beta)
         for _ in range(HALVINGS):
             trial = np.clip(beta + share * change, self.prior.lower, self.prior.upper)
-            after = self.objective(trial, scores + share * moved)
+            after = self.objective(trial, scores + share * shift)
             if after <= before + ARMIJO * share * promise + ROUNDING * abs(before):
                 beta[:] = trial
                 return True

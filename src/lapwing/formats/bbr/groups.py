@@ -33,12 +33,12 @@ def split_groups(lines: Iterable[str], count: int, name: str) -> tuple[list[str]
         if not body:
             plain.append(line)
             continue
-        said = body[1 : 1 + count]
-        if len(said) < count or any(one not in ("0", "1") for one in said):
+        cells = body[1 : 1 + count]
+        if len(cells) < count or any(cell not in ("0", "1") for cell in cells):
             raise InputError(
-                f"{name}: line {number}: expected {count} groups of 0 or 1 after the label, got {' '.join(said)!r}"
+                f"{name}: line {number}: expected {count} groups of 0 or 1 after the label, got {' '.join(cells)!r}"
             )
-        groups.append([one == "1" for one in said])
+        groups.append([cell == "1" for cell in cells])
         plain.append(" ".join([body[0], *body[1 + count :]]) + "\n")
     return plain, np.array(groups, dtype=bool).reshape(len(groups), count)
 
@@ -66,17 +66,17 @@ def with_shared(names: Sequence[str], matrix: sp.csr_matrix, groups: np.ndarray)
 
 def group_prior(names: Sequence[str], count: int, variance: float, prior: str | Prior) -> PriorTable:
     """The prior over the columns of `with_shared`; `variance` is that of the groups, `prior` that of the features."""
-    known: dict[str, Row] = {}
+    rows_of: dict[str, Row] = {}
     base = as_prior(prior)
     if isinstance(base, PriorTable):
         for one in base.rows:
-            known[CONSTANT if one.feature == INTERCEPT else one.feature] = one
+            rows_of[CONSTANT if one.feature == INTERCEPT else one.feature] = one
         base = base.shape
-    if OTHERS in known or any(np.isfinite([one.lower, one.upper]).any() for one in known.values()):
+    if OTHERS in rows_of or any(np.isfinite([one.lower, one.upper]).any() for one in rows_of.values()):
         raise SettingsError("groups go with priors of two sides, in BBR too; leave --pos, --neg and skews out")
     rows = [Row(INTERCEPT, variance=0.0, unit="")]  # the constant is a column in each group
     for name in (*names, CONSTANT):
-        own = known.get(name, Row(name))
+        own = rows_of.get(name, Row(name))
         if own.unit not in ("", "x"):
             raise own.error("expected a variance that is a number where there are groups")
         if own.says != Row(name).says:
