@@ -1,6 +1,7 @@
 """A model of twenty thousand subject headings in use: classify, report and serve, beside omikuji and a dense product.
 
-    LAPWING_CORPORA=… python benchmarks/subjects_in_use.py [--model FILE] [--lines 100000] [--peers PYTHON]
+    LAPWING_CORPORA=… python benchmarks/subjects_in_use.py [classify] [report] [serve] [--model FILE] [--lines 100000]
+                                                           [--peers PYTHON]
 
 The model is trained on the first --lines lines of yso-finna-en at a variance of 20, unless --model names one that was.
 
@@ -20,6 +21,7 @@ import json
 import lzma
 import os
 import platform
+import shutil
 import socket
 import statistics
 import subprocess
@@ -61,6 +63,7 @@ print(len(rows) / (time.process_time() - began))
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help="classify, report, serve; all by default")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--peers", help="an interpreter that has omikuji")
@@ -79,10 +82,14 @@ def main() -> None:
         print(
             f"{len(loaded.classes):,} categories, {loaded.weights.nnz:,} weights, {model.stat().st_size / 1e6:.1f} MB"
         )
-        classify(model, titles)
-        products(loaded, data, titles, folder, options.peers)
-        report(model, data, folder / "report.html")
-        serve(model, titles)
+        parts = options.parts or ["classify", "report", "serve"]
+        if "classify" in parts:
+            classify(model, titles)
+            products(loaded, data, titles, folder, options.peers)
+        if "report" in parts:
+            report(model, data, folder / "report.html")
+        if "serve" in parts:
+            serve(model, titles)
 
 
 def corpora(folder: Path, lines: int) -> tuple[Path, Path]:
@@ -175,7 +182,7 @@ def report(model: Path, data: Path, path: Path) -> None:
         print(f"{size}; playwright is not installed, so it was not opened")
         return
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         opened = []
         for _ in range(5):
             page = browser.new_page()
@@ -196,6 +203,21 @@ def report(model: Path, data: Path, path: Path) -> None:
           f"by typing in {1000 * spent:.0f} ms")  # fmt: skip
 
 
+def awaited(port: int) -> http.client.HTTPConnection:
+    """A connection once the server answers."""
+    for _ in range(600):
+        client = http.client.HTTPConnection("127.0.0.1", port)
+        try:
+            client.request("GET", "/health")
+            client.getresponse().read()
+        except (OSError, http.client.HTTPException):
+            client.close()
+            time.sleep(0.1)
+        else:
+            return client
+    raise SystemExit("the server did not come up within a minute")
+
+
 def serve(model: Path, titles: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -204,14 +226,7 @@ def serve(model: Path, titles: Path) -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the server inherits it
     server = subprocess.Popen([*COMMAND, "serve", model, "--port", str(port)], stderr=subprocess.DEVNULL)
     try:
-        client = http.client.HTTPConnection("127.0.0.1", port)
-        for _ in range(200):
-            try:
-                client.request("GET", "/health")
-                client.getresponse().read()
-                break
-            except OSError:
-                time.sleep(0.1)
+        client = awaited(port)
         texts = texts_of(titles, 500)
         for what in ("classify", "explain"):
             spent = []

@@ -19,7 +19,7 @@ MODULES = {
     "report update compare drift suspects export to_sklearn summary certify Utility",
     "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_group by_idf read "
     "read_words read_bbr norm_variance",
-    "lapwing.corpus": "read stream overview Overview Corpus Document ReadOptions stdlib_docstrings",
+    "lapwing.corpus": "read stream overview Overview Corpus Document ReadOptions Hierarchy stdlib_docstrings",
     "lapwing.plots": " ".join(lapwing.plots.__all__),
     "lapwing.errors": "LapwingError InputError CorpusError ModelFileError PriorError SettingsError MissingExtraError "
     "ConvergenceWarning",
