@@ -24,6 +24,7 @@ LITTLE = 1 << 28  # bytes of memory, in which no corpus is kept
 def measure(folder: Path, total: int, settings: TrainSettings) -> dict[str, float]:
     path = folder / "corpus.jsonl"
     generate(path, total)
+    written = path.stat().st_size
     work = WorkFolder(folder / "work", memory=LITTLE)
     laps = [time.process_time()]
     corpus = read(path, work=work)
@@ -39,7 +40,7 @@ def measure(folder: Path, total: int, settings: TrainSettings) -> dict[str, floa
     work.clear()
     path.unlink()
     return {
-        "megabytes": total / 1e6,
+        "megabytes": written / 1e6,
         "documents": len(corpus),
         "entries": matrix.nnz,
         "reading": laps[1] - laps[0],

@@ -1,6 +1,6 @@
 """The same model to the byte: in memory, from shards on disk, and on a cluster of 1, 2 and 3 local worker processes.
 
-    LAPWING_CORPORA=… .venv/bin/python benchmarks/same_bytes.py [demo 20news reuters yso]
+    LAPWING_CORPORA=… .venv/bin/python benchmarks/same_bytes.py [demo 20news reuters yso] [memory shards 1 2 3]
 
 On a cluster the documents are on disk, too, so that the text stage runs on the workers, which map what it makes.
 """
@@ -25,21 +25,24 @@ from lapwing.shards.folder import WorkFolder
 from lapwing.training import TrainSettings, train
 
 LINES = 100_000  # of yso-finna-en
+CORPORA = ["demo", "20news", "reuters", "yso"]
+WAYS: list[str | int] = ["memory", "shards", 1, 2, 3]
 LITTLE = 1 << 28  # bytes of memory, in which no corpus is kept: all go to disk
 
 
 def main() -> None:
-    names = sys.argv[1:] or ["demo", "20news", "reuters", "yso"]
+    names = [name for name in sys.argv[1:] if name in CORPORA] or CORPORA
+    ways = [way for way in WAYS if str(way) in sys.argv[1:]] or WAYS
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            compare(name, Path(folder))
+            compare(name, ways, Path(folder))
 
 
-def compare(name: str, folder: Path) -> None:
+def compare(name: str, ways: list[str | int], folder: Path) -> None:
     data, settings = corpus_of(name, folder)
     seen: dict[str, str] = {}
     seconds: dict[str, float] = {}
-    for way in ("memory", "shards", 1, 2, 3):
+    for way in ways:
         begin = time.perf_counter()
         digest = hashlib.sha256(to_bytes(trained(data, settings, way, folder))).hexdigest()
         label = f"{way} workers" if isinstance(way, int) else way
