@@ -198,6 +198,7 @@ def settings_of(given: argparse.Namespace) -> TrainSettings:
     tried = how.get("cv_variances") if given.variance is None else None
     return TrainSettings(
         text=text,
+        prior=ElasticNet(how.get("ratio", ElasticNet().ratio)),
         label_words=how.get("label_words", 0.0),
         variance="pooled" if given.variance is None else given.variance,
         cv=CrossValidation(variances=None if tried is None else (float(tried),)),
