@@ -17,6 +17,7 @@ from lapwing.errors import InputError, LapwingError, SettingsError
 from lapwing.shards.folder import BY_VALUE, LIST, check_attached, in_use
 
 DEATHS = 10
+ATTEMPTS = 5  # to send what all pieces share
 ANSWER = 10  # seconds within which a scheduler answers
 
 
@@ -79,15 +80,23 @@ class Cluster:
 
     def _send(self, shared: Any) -> Any:
         if self._shared is None or self._shared[0] is not shared or self._shared[1].status != "finished":
-            if not self.client.nthreads():
-                self.client.wait_for_workers(1, timeout=60)
-            BY_VALUE[0] = not all(self.sees(folder) for folder in in_use())
+            self._shared = shared, self._scattered(shared)
+        return self._shared[1]
+
+    def _scattered(self, shared: Any) -> Any:
+        """`shared` on every worker; those that it was on its way to may die, and others come."""
+        for attempts_left in reversed(range(ATTEMPTS)):
             try:
+                self.client.wait_for_workers(1, timeout=60)
+                BY_VALUE[0] = not all(self.sees(folder) for folder in in_use())
                 # In a list: what is one itself would be taken apart.
-                self._shared = shared, self.client.scatter([shared], broadcast=True, hash=False)[0]
+                return self.client.scatter([shared], broadcast=True, hash=False)[0]
+            except (TimeoutError, OSError):
+                if not attempts_left or self.client.status != "running":
+                    raise
             finally:
                 BY_VALUE[0] = False
-        return self._shared[1]
+        raise AssertionError("an attempt returns or raises")
 
     def sees(self, folder: str | os.PathLike[str]) -> bool:
         """Whether all workers can read what is in a folder of this machine."""
