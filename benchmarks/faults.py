@@ -5,7 +5,7 @@
 killed      a worker of two is killed (SIGKILL) every few seconds, ten times
 scheduler   the scheduler is killed in the middle of `lapwing train --cluster`: a clear end; a new one, and it goes on
 memory      workers with too little memory: a sentence, not a hang
-shard       a shard altered on disk: refused by its checksum
+shard       a shard that workers map, altered on disk: refused by its checksum
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def shard(folder: Path) -> None:
     work = WorkFolder(folder / "work", memory=1 << 28)
     data = corpus(work)
     make_design(data, SETTINGS)
-    path = folder / "work" / "matrix.columns.data"
+    path = folder / "work" / "matrix.rows.data"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
