@@ -88,7 +88,11 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, **options: Any) -> F:
-    """A division by zero is infinite, as in NumPy: to raise an exception would keep loops from being vectors."""
+    """A division by zero is infinite, as in NumPy: to raise an exception would keep loops from being vectors.
+
+    How sums are taken is said for each: unsaid, a part would take it from whichever kernel is compiled first.
+    """
+    options = {"fastmath": False, **options}
     return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
 
 
