@@ -225,7 +225,7 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
         return reading
     context = click.get_current_context()
     by_flag = {option.opts[0]: option for option in READING}
-    found, said = dict(reading), []
+    settings, said = dict(reading), []
     while flags:
         flag = str(flags.pop(0))
         option = by_flag.get(flag)
@@ -244,12 +244,12 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
             continue  # the model has them
         said.append(flag if option.is_flag else f"{flag} {value}")
         if name == "no_header":
-            found["header"] = False
+            settings["header"] = False
         else:
-            found[name.removesuffix("_")] = int(value) if name.endswith("_column") and value.isdecimal() else value
+            settings[name.removesuffix("_")] = int(value) if name.endswith("_column") and value.isdecimal() else value
     if said:
         echo(f"reading {Path(data).name} as in training: {' '.join(said)}", err=True)
-    return found
+    return settings
 
 
 BROADER = "What is above which category: lines of one, a tab and a broader one, or a vocabulary in SKOS (.ttl, .rdf)."
@@ -264,9 +264,9 @@ def read_hierarchy(path: str | None, model: LinearModel, separator: str | None =
         raise InputError("--broader and --roll-up both say what is above a category; give one of them")
     from lapwing.corpus import Hierarchy
 
-    found = Hierarchy.read(path)
-    found.check(model.classes, path)
-    return found
+    hierarchy = Hierarchy.read(path)
+    hierarchy.check(model.classes, path)
+    return hierarchy
 
 
 def rows_named(model: LinearModel, names: Sequence[str]) -> list[int]:

@@ -27,13 +27,13 @@ def is_pattern(data: str) -> bool:
 def parts_of(pattern: str) -> list[str]:
     """The files that a pattern names, in order."""
     if "://" not in pattern:
-        found = sorted(glob.glob(pattern, recursive=True))
+        paths = sorted(glob.glob(pattern, recursive=True))
     else:
         fs, path = _file_system(pattern)
-        found = sorted(fs.unstrip_protocol(one) for one in (fs.glob(path) if glob.has_magic(path) else [path]))
-    if not found:
+        paths = sorted(fs.unstrip_protocol(one) for one in (fs.glob(path) if glob.has_magic(path) else [path]))
+    if not paths:
         raise CorpusError(f"expected files that {pattern!r} names, found none")
-    return found
+    return paths
 
 
 def _file_system(address: str) -> Any:

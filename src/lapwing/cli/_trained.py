@@ -45,13 +45,13 @@ def summary_of(output: str, corpus: Corpus, model: LinearModel) -> dict[str, Any
 
 def _pruned(model: LinearModel) -> dict[str, Any] | None:
     """What Selected Ridge came to: objectives are sums over categories."""
-    made = model.provenance.get("selected_ridge")
-    if made is None:
+    pruning = model.provenance.get("selected_ridge")
+    if pruning is None:
         return None
     return {
-        "alpha": {"min": min(made["alpha"]), "max": max(made["alpha"])},
+        "alpha": {"min": min(pruning["alpha"]), "max": max(pruning["alpha"])},
         "ridge_objective": float(model.fits.objective.sum()),
-        "objective": sum(made["objective"]),
+        "objective": sum(pruning["objective"]),
     }
 
 

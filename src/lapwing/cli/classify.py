@@ -137,8 +137,8 @@ def answered(shared: Shared, data: Any) -> Iterator[str]:
         ids, matrix = _vectors(model, ids, documents, shared.reading["skip_bad"])
         if ids:
             answers = (_named(answer, model, shared.hierarchy, asked) for answer in _answers(model, matrix, asked))
-            told = zip(ids, answers, strict=True)
-            yield "\n".join(line for document, answer in told for line in lines(document, *answer))
+            pairs = zip(ids, answers, strict=True)
+            yield "\n".join(line for document, answer in pairs for line in lines(document, *answer))
 
 
 def _all_answers(shared: Shared, data: Any) -> str:
@@ -172,8 +172,8 @@ def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterato
         return
     decided = model.decided(matrix) if asked.as_json else repeat((np.empty(0), np.empty(0)))
     for shown, values, (places, proba) in zip(*model.most_probable(matrix, asked.top), decided, strict=False):
-        found = list(zip(shown.tolist(), values.tolist(), strict=True))
-        yield Answer(found, list(zip(places.tolist(), proba.tolist(), strict=True)))
+        most_probable = list(zip(shown.tolist(), values.tolist(), strict=True))
+        yield Answer(most_probable, list(zip(places.tolist(), proba.tolist(), strict=True)))
 
 
 def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:

@@ -61,19 +61,19 @@ def command(
     reading = columns_of(second, columns_of(first, reading))
     with progress_bar(quiet=as_json) as progress:
         corpus = None if data is None else split_part(read_documents(data, reading, progress), split, "test")
-        found = compare(first, second, corpus, resamples=resamples)
+        comparison = compare(first, second, corpus, resamples=resamples)
     if output is not None:
         names = [Path(path).name.removesuffix(".lapwing") for path in (a, b)]
-        write_beside(Path(output), comparison_page(found, *names).encode())
-    give(found.to_dict(), lambda: _shown(found), output, as_json=as_json)
+        write_beside(Path(output), comparison_page(comparison, *names).encode())
+    give(comparison.to_dict(), lambda: _shown(comparison), output, as_json=as_json)
 
 
-def _shown(found: ModelComparison) -> list[Table | str]:
+def _shown(comparison: ModelComparison) -> list[Table | str]:
     lines: list[Table | str] = []
-    for names, which in ((found.only_a, "A"), (found.only_b, "B")):
+    for names, which in ((comparison.only_a, "A"), (comparison.only_b, "B")):
         if names:
             lines.append(f"categories of {which} alone: {', '.join(map(str, names))}")
-    changed = [one for one in found.words if one.changed or one.moved]
+    changed = [one for one in comparison.words if one.changed or one.moved]
     if not changed:
         lines.append("the weights of all categories are the same")
     else:
@@ -84,7 +84,7 @@ def _shown(found: ModelComparison) -> list[Table | str]:
             counts = (len(one.gained), len(one.lost), len(one.turned))
             grid.add_row(str(one.category), f"{one.kept[0]} → {one.kept[1]}", *map(str, counts), " ".join(words))
         lines.append(grid)
-    return lines if found.documents is None else [*lines, "", *_on_documents(found.documents)]
+    return lines if comparison.documents is None else [*lines, "", *_on_documents(comparison.documents)]
 
 
 def _on_documents(seen: OnDocuments) -> list[Table | str]:

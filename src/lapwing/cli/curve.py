@@ -42,18 +42,18 @@ def command(data: str, like: str | None, shares: str, reading: dict[str, Any], a
         documents = read_documents(data, reading, progress)
         test = documents.part("test") if "test" in documents.split else None
         announce_compiling()
-        found = learning_curve(
+        curve = learning_curve(
             split_part(documents, None, "train"), replace(settings, n_jobs=-1), test=test, shares=wanted,
             progress=progress,
         )  # fmt: skip
     if as_json:
-        print_json(found.to_dict())
+        print_json(curve.to_dict())
         return
-    echo(f"{'documents':>9}  macro F1  micro F1  log loss  judged by {found.judged_by:,} documents")
-    for point in found.points:
+    echo(f"{'documents':>9}  macro F1  micro F1  log loss  judged by {curve.judged_by:,} documents")
+    for point in curve.points:
         echo(_line(point))
-    if found.twice is not None:
-        echo(f"{_line(found.twice)}  (expected)")
+    if curve.twice is not None:
+        echo(f"{_line(curve.twice)}  (expected)")
 
 
 def _line(point: Any) -> str:

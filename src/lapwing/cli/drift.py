@@ -51,11 +51,11 @@ def command(
         progress.begin("reading documents")
         corpus = _read(data, columns_of(loaded, reading)).part(split)
         progress.end(len(corpus))
-        found = drift(loaded, corpus, rate=rate)
+        moved = drift(loaded, corpus, rate=rate)
     if output is not None:
         name = Path(model).name.removesuffix(".lapwing")
-        write_beside(Path(output), drift_page(found, name, corpus.name).encode())
-    give(found.to_dict(), lambda: _shown(found), output, as_json=as_json)
+        write_beside(Path(output), drift_page(moved, name, corpus.name).encode())
+    give(moved.to_dict(), lambda: _shown(moved), output, as_json=as_json)
 
 
 def _read(data: str, reading: dict[str, Any]) -> Corpus:
@@ -64,27 +64,27 @@ def _read(data: str, reading: dict[str, Any]) -> Corpus:
     return read(data, labels_required=False, **reading)
 
 
-def _shown(found: Drift) -> list[Table | str]:
-    tested = [one for one in found.categories if one.p_value is not None]
+def _shown(moved: Drift) -> list[Table | str]:
+    tested = [one for one in moved.categories if one.p_value is not None]
     if not tested:
         lines: list[Table | str] = ["the model keeps no scores of its training documents to hold new ones against"]
     else:
-        count = len(found.alarms) or "none"
-        lines = [f"scores moved in {count} of {len(tested)} categories (chance of a false alarm: {found.rate:g})"]
-    if found.unknown is not None and found.expected_unknown is not None:
+        count = len(moved.alarms) or "none"
+        lines = [f"scores moved in {count} of {len(tested)} categories (chance of a false alarm: {moved.rate:g})"]
+    if moved.unknown is not None and moved.expected_unknown is not None:
         lines.append(
-            f"{100 * found.unknown:.1f} % of the words of a document are unknown; of documents like those of training "
-            f"{100 * found.expected_unknown:.1f} % would be"
+            f"{100 * moved.unknown:.1f} % of the words of a document are unknown; of documents like those of training "
+            f"{100 * moved.expected_unknown:.1f} % would be"
         )
-    if found.words is not None:
-        lines.append(f"{len(found.words)} of {found.words_tested} words stand in another share of documents")
+    if moved.words is not None:
+        lines.append(f"{len(moved.words)} of {moved.words_tested} words stand in another share of documents")
         for up, what in ((True, "more"), (False, "less")):
-            some = [one for one in found.words if (one.now > one.then) is up][:WORDS]
+            some = [one for one in moved.words if (one.now > one.then) is up][:WORDS]
             if some:
                 listed = (f"{one.word} {100 * one.then:.2g} → {100 * one.now:.2g} %" for one in some)
                 lines.append(f"  {what}: {', '.join(listed)}")
     grid = table("category", "scores", "p-value", "share then", "now", "interval", left=(0, 1))
-    ranked = sorted(found.categories, key=lambda one: (1.0 if one.p_value is None else one.p_value, -one.prevalence))
+    ranked = sorted(moved.categories, key=lambda one: (1.0 if one.p_value is None else one.p_value, -one.prevalence))
     for one in ranked[:CATEGORIES]:
         grid.add_row(
             str(one.category), "moved" if one.moved else "", "" if one.p_value is None else f"{one.p_value:.2g}",
@@ -94,8 +94,8 @@ def _shown(found: Drift) -> list[Table | str]:
     lines += ["", grid]
     if len(ranked) > CATEGORIES:
         lines.append(f"and {len(ranked) - CATEGORIES} more; all of them with --json or -o")
-    if found.measured is not None:
-        now, then = found.measured["now"], found.measured["then"]
+    if moved.measured is not None:
+        now, then = moved.measured["now"], moved.measured["then"]
         was = "" if then["macro_f1"] is None else f" (in training, on unseen documents: {_worth(then)})"
         lines += ["", f"by the labels: {_worth(now)}{was}"]
     return lines

@@ -115,9 +115,9 @@ def _add_certainty(
         announce_compiling()
         progress.begin("asking for certainty", len(records))
         for record in records:
-            told = summary(model, record["category"], documents, corpus.labels, top=top, halves=halves)
-            record |= {"level": told.level, "halves": told.halves, "kept_per_half": told.kept}
-            record["expected_false"] = told.expected_false
+            certainty = summary(model, record["category"], documents, corpus.labels, top=top, halves=halves)
+            record |= {"level": certainty.level, "halves": certainty.halves, "kept_per_half": certainty.kept}
+            record["expected_false"] = certainty.expected_false
             record["weights"] = [
                 {
                     **item,
@@ -126,7 +126,7 @@ def _add_certainty(
                     "share": word.share,
                     "stand_ins": list(word.stand_ins),
                 }
-                for item, word in zip(record["weights"], told.words, strict=False)
+                for item, word in zip(record["weights"], certainty.words, strict=False)
             ]
         progress.end()
 

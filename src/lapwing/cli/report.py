@@ -100,7 +100,7 @@ def command(
 
 def read_titles(path: str) -> dict[str, str]:
     """Titles by category: lines of a category, a tab and its title."""
-    found = {}
+    titles = {}
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -110,5 +110,5 @@ def read_titles(path: str) -> dict[str, str]:
         if line.strip() and not tab:
             raise InputError(f"{path}, line {number}: expected a category, a tab and its title, got {line[:40]!r}")
         if title.strip():
-            found[bare(label)] = title.strip()
-    return found
+            titles[bare(label)] = title.strip()
+    return titles

@@ -41,15 +41,15 @@ def command(
     with progress_bar() as progress:
         corpus = read_documents(data, reading, progress).part(split)
         if other is not None:
-            found = disagreements(corpus, read_documents(other, reading, progress).part(split))
+            records = disagreements(corpus, read_documents(other, reading, progress).part(split))
         else:
             announce_compiling()
             judged = suspects(corpus, replace(settings, n_jobs=-1), progress=progress)
-            found = [one.to_dict() | _text(corpus.documents, corpus.kind, one.document) for one in judged]
-    for record in found[:top]:
+            records = [one.to_dict() | _text(corpus.documents, corpus.kind, one.document) for one in judged]
+    for record in records[:top]:
         print_json(record)
     what = "texts labelled differently" if other is not None else "labels look wrong"
-    echo(f"{len(found)} {what}, in {len(corpus)} documents", err=True)
+    echo(f"{len(records)} {what}, in {len(corpus)} documents", err=True)
 
 
 def _text(documents: Any, kind: str, i: int) -> dict[str, Any]:

@@ -89,13 +89,13 @@ def _summary(model: LinearModel, old: LinearModel, output: str, documents: int) 
 
 
 def _said(model: LinearModel, old: LinearModel, output: str, documents: int) -> list[str]:
-    told = _summary(model, old, output, documents)
-    past = "" if told["counts_for"] is None else f"; it now counts for {told['counts_for']:,.0f} documents"
+    record = _summary(model, old, output, documents)
+    past = "" if record["counts_for"] is None else f"; it now counts for {record['counts_for']:,.0f} documents"
     lines = [
-        f"updated with {documents} documents, {told['new_features']} new features{past}",
+        f"updated with {documents} documents, {record['new_features']} new features{past}",
         f"{len(model.categories)} categories, {model.n_kept.min()} to {model.n_kept.max()} (mean "
-        f"{model.n_kept.mean():.1f}) features kept; largest relative gap {told['largest_relative_gap']:.1e}",
+        f"{model.n_kept.mean():.1f}) features kept; largest relative gap {record['largest_relative_gap']:.1e}",
     ]
-    if told["new_categories"]:
-        lines.append(f"new categories: {some(told['new_categories'])}")
+    if record["new_categories"]:
+        lines.append(f"new categories: {some(record['new_categories'])}")
     return [*lines, f"wrote {output}; try: lapwing compare OLD {output}"]

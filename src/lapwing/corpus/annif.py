@@ -108,11 +108,11 @@ class AnnifReader(Reader):
 
     def _labels(self, member: Member) -> tuple[str, ...]:
         """A line each: a URI in angle brackets wherever it stands, else what comes first."""
-        found = []
+        uris = []
         for line in (self._whole(member) or "").splitlines():
             parts = [part.strip() for part in line.split("\t") if part.strip()]
-            found += [next((bare(part) for part in parts if bare(part) != part), parts[0])] if parts else []
-        return label_set(label_name(one) for one in found if one)
+            uris += [next((bare(part) for part in parts if bare(part) != part), parts[0])] if parts else []
+        return label_set(label_name(one) for one in uris if one)
 
     def _whole(self, member: Member) -> str | None:
         with member.open() as stream:
@@ -161,7 +161,7 @@ def write_folder(
 
 
 def _uri(label: Hashable, uris: Mapping[str, str] | None) -> str:
-    found = (uris or {}).get(str(label), str(label))
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]+", found):
+    uri = (uris or {}).get(str(label), str(label))
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]+", uri):
         raise InputError(f"expected a URI for every label, and {label!r} has none; give the vocabulary's (`uris`)")
-    return found
+    return uri

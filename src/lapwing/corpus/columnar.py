@@ -67,18 +67,18 @@ def batches(
     try:
         if content[:4] == b"PAR1":
             file = pq.ParquetFile(source)
-            schema, found = file.schema_arrow, file.iter_batches(batch_size=BATCH)
+            schema, parts = file.schema_arrow, file.iter_batches(batch_size=BATCH)
         elif content[:6] == b"ARROW1":
             file = pa.ipc.open_file(source)
-            schema, found = file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+            schema, parts = file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
         else:
             schema = (file := pa.ipc.open_stream(source)).schema
-            found = iter(file)
+            parts = iter(file)
         if twice := [name for name in schema.names if schema.names.count(name) > 1]:
             raise CorpusError(f"expected every column once, got {short(twice[0])} repeatedly", where)
         names = class_names(schema.metadata)
         size = 0
-        for batch in found:
+        for batch in parts:
             batch.validate(full=True)
             for first in range(0, batch.num_rows, BATCH):
                 records = batch.slice(first, BATCH).to_pylist()

@@ -79,9 +79,9 @@ def by_pattern(entries: list[Entry], pattern: str) -> dict[int, Place]:
     """The class and perhaps the split as a regular expression finds them in paths."""
     expression, places = re.compile(pattern), {}
     for entry in entries:
-        if found := expression.search(entry.path):
-            names = found.groupdict()
-            label = names["label"] if "label" in names else found[1] if expression.groups else found[0]
+        if match := expression.search(entry.path):
+            names = match.groupdict()
+            label = names["label"] if "label" in names else match[1] if expression.groups else match[0]
             split = SPLIT_WORDS.get((names.get("split") or "").lower(), "")
             if label:
                 places[entry.index] = Place(label, split or _nearest_split(posixpath.dirname(entry.path).split("/")))

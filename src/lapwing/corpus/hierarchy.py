@@ -35,9 +35,9 @@ class Hierarchy:
         above: dict[str, dict[str, None]] = {}
         for narrower, broader in pairs:
             above.setdefault(narrower, {})[broader] = None
-        made = cls({label: tuple(some) for label, some in above.items()})
-        _ = made._levels  # a circle is found here
-        return made
+        hierarchy = cls({label: tuple(some) for label, some in above.items()})
+        _ = hierarchy._levels  # a circle is found here
+        return hierarchy
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], language: str | None = None) -> Hierarchy:
@@ -70,12 +70,12 @@ class Hierarchy:
 
     def broader(self, label: Hashable) -> tuple[str, ...]:
         """All that is above a label, the nearest first."""
-        found: dict[str, None] = {}
+        ancestors: dict[str, None] = {}
         here: Sequence[str] = (str(label),)
         while here:
-            here = [one for label in here for one in self.above.get(label, ()) if one not in found]
-            found.update(dict.fromkeys(here))
-        return tuple(found)
+            here = [one for label in here for one in self.above.get(label, ()) if one not in ancestors]
+            ancestors.update(dict.fromkeys(here))
+        return tuple(ancestors)
 
     def level(self, label: Hashable) -> int:
         return self._levels.get(str(label), 1)
@@ -86,13 +86,13 @@ class Hierarchy:
             return {str(label)}
         return {one for one in self.broader(label) if self.level(one) == level}
 
-    def added(self, found: Iterable[tuple[Hashable, float]]) -> list[tuple[Hashable, float]]:
+    def added(self, labels: Iterable[tuple[Hashable, float]]) -> list[tuple[Hashable, float]]:
         """Labels with probabilities, and all that is above them: at least as probable as the most probable below.
 
         The most probable first, and of equal ones the narrower.
         """
         best: dict[Hashable, float] = {}
-        for label, probability in found:
+        for label, probability in labels:
             for one in (label, *self.broader(label)):
                 best[one] = max(best.get(one, 0.0), probability)
         return sorted(best.items(), key=lambda item: (-item[1], -self.level(item[0])))
@@ -135,7 +135,7 @@ def _read_pairs(path: Path) -> Iterator[tuple[str, str]]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"expected a text file in UTF-8; {error}", str(path)) from error
-    found = False
+    any_pair = False
     for number, line in enumerate(lines, 1):
         parts = [part.strip() for part in line.split("\t")]
         if not line.strip():
@@ -144,7 +144,7 @@ def _read_pairs(path: Path) -> Iterator[tuple[str, str]]:
             raise CorpusError(
                 f"expected a label, a tab and a broader one, got {line.strip()[:60]!r}", str(path), number
             )
-        found = True
+        any_pair = True
         yield parts[0], parts[1]
-    if not found:
+    if not any_pair:
         raise CorpusError("expected lines of a label, a tab and a broader one, and found none", str(path))

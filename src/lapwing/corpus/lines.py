@@ -24,9 +24,9 @@ class LinesReader(Reader):
                 if is_broken(line):
                     self.bad_encoding(member, number, line)
                 elif line.strip():
-                    found = LABELS.match(line)
-                    names = [name.removeprefix("__label__") for name in found[1].split()] if found else []
+                    prefix = LABELS.match(line)
+                    names = [name.removeprefix("__label__") for name in prefix[1].split()] if prefix else []
                     labels = label_set(map(label_name, names))
-                    text = (line[found.end() :] if found else line).strip()
+                    text = (line[prefix.end() :] if prefix else line).strip()
                     self.exclusive = self.exclusive and len(labels) < 2
                     yield Document(f"{member.base}:{number}", text, labels, file_split)

@@ -89,7 +89,7 @@ class MailReader(FolderReader):
 
 def messages(content: bytes) -> Iterator[bytes]:
     """The messages of an mbox: each begins with a line `From `, after an empty one."""
-    starts = [found.span() for found in BEGINS.finditer(content) if _after_empty(content, found.start())]
+    starts = [header.span() for header in BEGINS.finditer(content) if _after_empty(content, header.start())]
     for (_, begin), (end, _) in pairwise([*starts, (len(content), 0)]):
         yield re.sub(rb"^>(>*From )", rb"\1", content[begin:end], flags=re.MULTILINE)
 

@@ -148,17 +148,17 @@ def _reason(corpus: Corpus) -> str:
 
 
 def _remarks(corpus: Corpus, classes: dict[str, int]) -> list[str]:
-    found = [_joined(classes), *_alike(classes)]
+    remarks = [_joined(classes), *_alike(classes)]
     if not corpus.exclusive and set(map(len, corpus.labels)) == {1} and len(classes) > 1:
-        found.append(
+        remarks.append(
             'every document has exactly one label: if that is so by nature, give it as "label", not as a list, or '
             "leave --label-separator out, and classes are exclusive"
         )
     if len(classes) > 20 and 2 * len(classes) > len(corpus):
-        found.append(
+        remarks.append(
             f"{len(classes):,} labels for {len(corpus):,} documents: is that column the label (--label-column)?"
         )
-    return [remark for remark in found if remark]
+    return [remark for remark in remarks if remark]
 
 
 def _joined(classes: dict[str, int]) -> str:

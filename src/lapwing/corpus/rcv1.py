@@ -64,7 +64,7 @@ class Rcv1Reader(Reader):
 
     def _read_topics(self, source: Source, entries: list[Entry]) -> dict[str, tuple[str, ...]]:
         """Topics of every document, from lines `CATEGORY document judgement`."""
-        found: dict[str, set[str]] = {}
+        topics_of: dict[str, set[str]] = {}
         for member in source.members({entry.index for entry in entries}):
             with member.open() as stream:
                 for number, line in enumerate(self.lines(member, stream, newline=None), start=1):
@@ -73,9 +73,9 @@ class Rcv1Reader(Reader):
                         self.bad_encoding(member, number)
                     elif len(words) == 3 and words[2].lstrip("+-").isdecimal():
                         if words[2] not in ("0", "-1"):
-                            found.setdefault(words[1], set()).add(words[0])
+                            topics_of.setdefault(words[1], set()).add(words[0])
                     elif words:
                         got = short(line.strip())
                         self.bad(f"expected a line `CATEGORY document 1`, got {got}", member, number)
         shared: dict[tuple[str, ...], tuple[str, ...]] = {}  # 800,000 documents have few distinct label sets
-        return {name: shared.setdefault(t := tuple(sorted(topics)), t) for name, topics in found.items()}
+        return {name: shared.setdefault(t := tuple(sorted(topics)), t) for name, topics in topics_of.items()}

@@ -48,9 +48,9 @@ class Checkpoint:
         self._lock = Lock()
         self._written = False
         try:
-            found = path.exists()
+            exists = path.exists()
             self._stream = _open_alone(path)
-            end = self._read(self._stream.read()) if found else 0
+            end = self._read(self._stream.read()) if exists else 0
             self._stream.truncate(end)
         except OSError as error:
             raise InputError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error

@@ -18,7 +18,7 @@ def memory() -> float:
 
 def _allowed(groups: Path, root: Path) -> list[float]:
     """Limits of the control group of this process and those above it, of either version; [inf] without."""
-    found = [float("inf")]
+    limits = [float("inf")]
     with suppress(OSError, ValueError):
         for line in groups.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -30,7 +30,7 @@ def _allowed(groups: Path, root: Path) -> list[float]:
             here = top / path.lstrip("/")
             for folder in (here, *here.parents):
                 with suppress(OSError, ValueError):
-                    found.append(float((folder / name).read_text()))
+                    limits.append(float((folder / name).read_text()))
                 if folder == top:
                     break
-    return found
+    return limits

@@ -156,9 +156,9 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""
         if self._label_lists:
-            found: Any = self.predict(X)
-            given = _of_length(as_list(y, "labels"), len(found))
-            right = [set(mine) == set(true) for mine, true in zip(found, given, strict=True)]
+            predicted: Any = self.predict(X)
+            given = _of_length(as_list(y, "labels"), len(predicted))
+            right = [set(mine) == set(true) for mine, true in zip(predicted, given, strict=True)]
         elif self.classes_.dtype == object:  # several types: scikit-learn's accuracy has no order for them
             right = [mine == true for mine, true in zip(self.predict(X), y, strict=True)]
         else:

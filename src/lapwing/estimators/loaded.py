@@ -26,8 +26,8 @@ def to_sklearn(model: LinearModel) -> LinearModelClassifier:
     [1]
     """
     kind: type[Any] = MAPClassifier if model.weighting is None else TextClassifier
-    made = kind()
-    known = made.get_params(deep=False)
+    estimator = kind()
+    known = estimator.get_params(deep=False)
     try:
         settings = settings_of(model)
     except InputError:
@@ -39,12 +39,12 @@ def to_sklearn(model: LinearModel) -> LinearModelClassifier:
         if model.weighting is not None:
             text = model.weighting.settings
             given |= {f.name: getattr(text, f.name) for f in fields(TextSettings) if f.name in known}
-        made.set_params(**given)
+        estimator.set_params(**given)
     beside = getattr(model.weighting, "beside", None)
     if beside is not None:
-        made.set_params(text_column=beside.text, numeric=[*beside.numeric], categorical=[*beside.categorical])
-    made._take(model)
-    made._label_lists = not model.exclusive and model.weighting is not None
+        estimator.set_params(text_column=beside.text, numeric=[*beside.numeric], categorical=[*beside.categorical])
+    estimator._take(model)
+    estimator._label_lists = not model.exclusive and model.weighting is not None
     if model.weighting is None:
-        made.n_features_in_ = len(model.feature_names)
-    return made
+        estimator.n_features_in_ = len(model.feature_names)
+    return estimator

@@ -174,10 +174,10 @@ class MAPClassifier(LinearModelClassifier):
             if len(validation) != 2:
                 raise InputError(f"validation must be an X and a y, got {len(validation)} values")
             held_out = self._inputs(validation[0])
-            told, same, _ = self._read_labels(validation[1], held_out.shape[0])
+            labels_apart, same, _ = self._read_labels(validation[1], held_out.shape[0])
             if same != exclusive:
                 raise InputError("expected labels for validation of the same kind as those to fit")
-            apart = _corpus(held_out, told, exclusive, np.ones(held_out.shape[0]), names)
+            apart = _corpus(held_out, labels_apart, exclusive, np.ones(held_out.shape[0]), names)
         corpus = replace(_corpus(X, labels, exclusive, weights, names), groups=groups, times=times)
         self._train(corpus, classes, apart, client)
         return self

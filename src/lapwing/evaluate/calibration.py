@@ -123,12 +123,12 @@ class Calibration:
 
     def reliability(self) -> list[Bin]:
         """Every bin with something in it."""
-        found = []
+        bins = []
         for k, (n, total, members) in enumerate(self.bins.tolist()):
             if n:
                 share = members / n
-                found.append(Bin(EDGES[k], EDGES[k + 1], int(n), total / n, share, wilson(share, int(n))))
-        return found
+                bins.append(Bin(EDGES[k], EDGES[k + 1], int(n), total / n, share, wilson(share, int(n))))
+        return bins
 
     @property
     def error(self) -> float:

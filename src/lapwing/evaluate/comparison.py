@@ -240,13 +240,13 @@ def _measured(one: Judged, counts: np.ndarray) -> dict[str, np.ndarray]:
     tp, size, occurs = total(one.truth & one.chosen), total(one.truth) + total(one.chosen), total(one.truth)
     f1 = np.divide(2.0 * tp, size, out=np.ones_like(tp), where=size > 0.0)
     among = occurs > 0.0
-    found = {
+    measures = {
         "macro_f1": np.where(among, f1, 0.0).sum(axis=1) / np.maximum(among.sum(axis=1), 1),
         "micro_f1": 2.0 * tp.sum(axis=1) / np.maximum(size.sum(axis=1), 1.0),
         "log_loss": counts @ one.loss / counts.sum(axis=1),
         "f1": f1,
     }
-    return found | ({"accuracy": tp.sum(axis=1) / counts.sum(axis=1)} if one.exclusive else {})
+    return measures | ({"accuracy": tp.sum(axis=1) / counts.sum(axis=1)} if one.exclusive else {})
 
 
 def _regressions(a: Judged, b: Judged, shared: list[Hashable], corpus: Corpus) -> list[dict[str, Any]]:

@@ -145,8 +145,8 @@ def _categories(
     model: LinearModel, reference: ScoreReference, scores: np.ndarray, rate: float, level: float
 ) -> list[CategoryDrift]:
     tests = {row: reference.test(row, scores[:, row], LEAST_EXPECTED) for row in reference.rows}
-    found = holm(np.array([one[1] for one in tests.values()]))
-    p_values = dict(zip(tests, found.tolist(), strict=True))
+    adjusted = holm(np.array([one[1] for one in tests.values()]))
+    p_values = dict(zip(tests, adjusted.tolist(), strict=True))
     before = reference.prevalence(model)
     shares = prevalences(model.class_proba(scores), before, model.exclusive, reference.documents, level)
     of_class = len(model.classes) - len(model.categories)
@@ -206,11 +206,11 @@ def _words(
     p_values = holm(np.minimum(2.0 * np.minimum(low, high), 1.0))
     moved = np.flatnonzero(p_values <= rate)
     order = moved[np.argsort(p_values[moved], kind="stable")]
-    found = [
+    words = [
         WordDrift(terms[j], float(then[j] / n), float(now[j] / m), float(p))
         for j, p in zip(tested[order].tolist(), p_values[order].tolist(), strict=True)
     ]
-    return found, len(tested), unknown, expected
+    return words, len(tested), unknown, expected
 
 
 def prevalences(proba: np.ndarray, before: np.ndarray, exclusive: bool, learned_from: int, level: float) -> np.ndarray:

@@ -144,16 +144,16 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Averages, then every category that occurs."""
-        found = self.to_dict()
+        record = self.to_dict()
         keys = ("precision", "recall", "f1")
 
         def rates(row: dict[str, Any]) -> tuple[str, ...]:
             return tuple("" if row[key] is None else f"{100 * row[key]:.1f}" for key in keys)
 
-        averages = [(kind, *rates(row)) for kind, row in found["averages"].items()]
+        averages = [(kind, *rates(row)) for kind, row in record["averages"].items()]
         rows = [
             (shown(row["category"]), str(row["tp"]), str(row["fp"]), str(row["fn"]), *rates(row))
-            for row in found["categories"]
+            for row in record["categories"]
             if row["averaged"]
         ]
         warning = f"<p><strong>{self.memorised}</strong></p>" if self.memorised else ""

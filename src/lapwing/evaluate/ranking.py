@@ -115,22 +115,22 @@ def ranking(
     for i in range(n):
         own = np.sort(weight[truth.indices[truth.indptr[i] : truth.indptr[i + 1]]])[::-1][:deep]
         gains[i, : len(own)] = own
-    found: dict[str, list[float]] = {name: [] for name in MEASURES}
+    values: dict[str, list[float]] = {name: [] for name in MEASURES}
     positives = np.bincount(truth.indices, minlength=truth.shape[1])
     for k in at:
         here = hits[:, :k]
         right = here.sum(axis=1)
         ideal = np.append(0.0, np.cumsum(discount[:k]))[np.minimum(size, k)]
-        found["precision"].append(float(np.mean(right) / k))
-        found["recall"].append(float(np.mean(right / np.maximum(size, 1))))
+        values["precision"].append(float(np.mean(right) / k))
+        values["recall"].append(float(np.mean(right / np.maximum(size, 1))))
         cumulated = here @ discount[: here.shape[1]]
-        found["ndcg"].append(float(np.mean(cumulated / np.where(ideal > 0.0, ideal, 1.0))))
+        values["ndcg"].append(float(np.mean(cumulated / np.where(ideal > 0.0, ideal, 1.0))))
         most = gains[:, :k].sum()
-        found["psp"].append(float((here * weight[first[:, :k]]).sum() / most) if most else np.nan)
+        values["psp"].append(float((here * weight[first[:, :k]]).sum() / most) if most else np.nan)
         taken = np.bincount(first[:, :k].ravel(), minlength=truth.shape[1])
         true = np.bincount(first[:, :k][here], minlength=truth.shape[1])
-        found["micro_f1"].append(float(2.0 * true.sum() / max(taken.sum() + positives.sum(), 1)))
+        values["micro_f1"].append(float(2.0 * true.sum() / max(taken.sum() + positives.sum(), 1)))
         occurs = positives > 0
         f1 = 2.0 * true[occurs] / (taken + positives)[occurs]
-        found["macro_f1"].append(float(np.mean(f1)) if occurs.any() else np.nan)
-    return Ranking(n, at, propensity=propensity, **{name: np.array(found[name]) for name in MEASURES})
+        values["macro_f1"].append(float(np.mean(f1)) if occurs.any() else np.nan)
+    return Ranking(n, at, propensity=propensity, **{name: np.array(values[name]) for name in MEASURES})

@@ -33,12 +33,12 @@ def roll_up(truth: Sets, predicted: Iterable[Any], broader: Hierarchy | str) -> 
     depth = max((broader.level(label) for labels in truth for label in labels), default=1)
     if depth == 1:
         raise InputError("expected labels with broader ones above them, and none of the documents' labels has any")
-    found = []
+    levels = []
     for level in range(1, depth + 1):
         counts_as = {label: broader.at(label, level) for label in occur}
         sets = ([set().union(*(counts_as[label] for label in labels)) for labels in some] for some in (truth, chosen))
-        found.append(_judged(level, *sets))
-    return found
+        levels.append(_judged(level, *sets))
+    return levels
 
 
 def _judged(level: int, truth: list[set[str]], chosen: list[set[str]]) -> dict[str, Any]:

@@ -58,5 +58,5 @@ def _signed_ranks(difference: np.ndarray) -> tuple[float, float]:
     # Said here and not left to SciPy, whose releases choose differently where differences are tied.
     distinct = len(np.unique(np.abs(difference))) == len(difference)
     method = "exact" if distinct and len(difference) <= EXACT_PAIRS else "approx"
-    found = wilcoxon(difference, zero_method="wilcox", correction=False, method=method)
-    return float(found.pvalue), float(found.statistic)
+    result = wilcoxon(difference, zero_method="wilcox", correction=False, method=method)
+    return float(result.pvalue), float(result.statistic)

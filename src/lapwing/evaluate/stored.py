@@ -39,14 +39,18 @@ def stored_assessment(path: str | os.PathLike[str], model: LinearModel) -> Asses
         if isinstance(record, dict) and record.get("schema") in range(1, SCHEMA):
             log.warning("%s is of an earlier lapwing and is left out; `lapwing evaluate --store` renews it", stored)
             return None
-        found = Assessment.from_dict(record)
+        assessment = Assessment.from_dict(record)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{stored}: {error}; store it again with `lapwing evaluate --store`") from error
-    names = [row.get("category") for row in found.evaluation.get("categories", [])]
-    if found.model != _hash(path) or len(found.categories) != len(model.categories) or names != list(model.classes):
+    names = [row.get("category") for row in assessment.evaluation.get("categories", [])]
+    if (
+        assessment.model != _hash(path)
+        or len(assessment.categories) != len(model.categories)
+        or names != list(model.classes)
+    ):
         log.warning("%s belongs to another model file and is left out; `lapwing evaluate --store` renews it", stored)
         return None
-    return found
+    return assessment
 
 
 def _hash(path: str | os.PathLike[str]) -> str:

@@ -78,9 +78,9 @@ def onnx_bytes(model: LinearModel) -> bytes:
         helper.make_tensor_value_info("chosen", TensorProto.BOOL, ["n", width]),
     ]
     given = [helper.make_tensor_value_info(name, double, ["n", size]) for name, size in inputs.items()]
-    made = helper.make_graph(graph.nodes, "lapwing", given, outputs, graph.constants)
+    network = helper.make_graph(graph.nodes, "lapwing", given, outputs, graph.constants)
     whole = helper.make_model(
-        made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="lapwing", ir_version=IR
+        network, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="lapwing", ir_version=IR
     )
     for key, value in (("classes", [str(label) for label in model.classes]), ("terms", terms)):
         entry = whole.metadata_props.add()

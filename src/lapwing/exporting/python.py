@@ -41,10 +41,10 @@ def python(model: LinearModel) -> str:
         raise InputError("the model has n-grams with gaps, which the file does not look for; export it to ONNX")
     text = text_tables(model)
     text["entities"] = None  # Python has them
-    stems, made = _stemmer(settings.stemmer) if settings.stems else ("", "None")
+    stems, stemmer = _stemmer(settings.stemmer) if settings.stems else ("", "None")
     source = (files("lapwing.exporting") / "standalone.py").read_text(encoding="utf-8")
     data = json.dumps({"model": weight_tables(model), "text": text}, ensure_ascii=True, separators=(",", ":"))
-    return source.rstrip() + "\n" + stems + TAIL.format(data=repr(data), stem=made)
+    return source.rstrip() + "\n" + stems + TAIL.format(data=repr(data), stem=stemmer)
 
 
 def _stemmer(language: str) -> tuple[str, str]:

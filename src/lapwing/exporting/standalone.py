@@ -96,11 +96,11 @@ class Model:
             text = strip_html(text)
         if ready:
             return [match.group() for match in self.pattern.finditer(text)]
-        found: list[str | None] = []
+        out: list[str | None] = []
         for match in self.pattern.finditer(text.translate(self.fold)):
             token = " " if match.lastindex else self.invisible.sub("", match.group())
-            found.append(None if token in self.stopped else self.stemmed(token))
-        return found
+            out.append(None if token in self.stopped else self.stemmed(token))
+        return out
 
     def stemmed(self, token: str) -> str | None:
         longest = self.text["table"]["longest_stemmed"]
@@ -122,12 +122,12 @@ class Model:
                     runs.append([])
                 else:
                     runs[-1].append(term)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for run in runs:
             least = min(shortest, len(run)) if self.settings["inside_words"] else shortest
             for n in range(least, longest + 1):
-                found.update(self.settings["joint"].join(run[k : k + n]) for k in range(len(run) - n + 1))
-        return found
+                counts.update(self.settings["joint"].join(run[k : k + n]) for k in range(len(run) - n + 1))
+        return counts
 
     def features(self, text: str) -> dict[str, float]:
         """The value of every feature of a text, those that the model does not know included."""
@@ -145,7 +145,7 @@ class Model:
         return values
 
     def matches(self, terms: list[str | None]) -> dict[str, float]:
-        found = {}
+        present = {}
         for first in range(len(terms)):
             node: Any = self.tree
             for k in range(first, len(terms)):
@@ -153,8 +153,8 @@ class Model:
                 if node is None:
                     break
                 if None in node:
-                    found[node[None]] = 1.0
-        return found
+                    present[node[None]] = 1.0
+        return present
 
     def scores(self, text: str) -> list[float]:
         total = [0.0] * len(self.intercepts)
@@ -206,13 +206,13 @@ class Model:
         place = self.classes.index(name)
         both = len(self.intercepts) == 1 and len(self.classes) == 2
         row, sign = (0, 1.0 if place else -1.0) if both else (place, 1.0)
-        found = {
+        parts = {
             feature: sign * value * weight
             for feature, value in self.features(text).items()
             for at, weight in self.rows.get(feature, ())
             if at == row and value
         }
-        return dict(sorted(found.items(), key=lambda pair: (-abs(pair[1]), pair[0])))
+        return dict(sorted(parts.items(), key=lambda pair: (-abs(pair[1]), pair[0])))
 
 
 def probability(score: float, link: str) -> float:

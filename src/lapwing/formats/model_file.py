@@ -393,16 +393,16 @@ def _weighting(header: dict[str, Any], tensors: dict[str, np.ndarray], terms: Se
 def _conformal(header: dict[str, Any], tensors: dict[str, np.ndarray], rows: int) -> Conformal | None:
     if "conformal" not in header:
         return None
-    stated, found = header["conformal"], {name: tensors[f"conformal_{name}"] for name in _CONFORMAL_TYPES}
+    stated, arrays = header["conformal"], {name: tensors[f"conformal_{name}"] for name in _CONFORMAL_TYPES}
     _need(isinstance(stated, dict) and set(stated) == {"source", "documents"}, "the promises' notes are not two")
-    n, kept, pointer = stated["documents"], found["nonconformity"], found["pointer"]
+    n, kept, pointer = stated["documents"], arrays["nonconformity"], arrays["pointer"]
     _need(type(n) is int and kept.size <= n < 2**53, "the promises' documents are fewer than their nonconformities")
     _need(np.all((kept >= -1.0) & (kept <= 1.0)) and _rises(kept), "nonconformities do not rise from -1 to 1")
     _need(pointer.size == rows + 1 and pointer[0] == 0 and _rises(pointer), "the promises' rows do not fit")
-    _need(pointer[-1] == found["thresholds"].size, "the promises' rows do not fit")
-    _need(np.all((found["thresholds"] >= 0.0) & (found["thresholds"] <= 1.0)), "a threshold is not between 0 and 1")
-    _need(np.all((found["wrong"] >= 0) & (found["wrong"] <= found["taken"])), "more decisions are wrong than taken")
-    return Conformal(stated["source"], n, **found)
+    _need(pointer[-1] == arrays["thresholds"].size, "the promises' rows do not fit")
+    _need(np.all((arrays["thresholds"] >= 0.0) & (arrays["thresholds"] <= 1.0)), "a threshold is not between 0 and 1")
+    _need(np.all((arrays["wrong"] >= 0) & (arrays["wrong"] <= arrays["taken"])), "more decisions are wrong than taken")
+    return Conformal(stated["source"], n, **arrays)
 
 
 def _weights(tensors: dict[str, np.ndarray], rows: int, width: int) -> sp.csr_matrix:

@@ -100,8 +100,8 @@ class LapwingBackend(AnnifLearningBackend):
 
     def _use(self, model: LinearModel) -> None:
         """Subjects that the vocabulary no longer has are -1, and never suggested."""
-        found = (self.project.subjects.by_uri(uri, warnings=False) for uri in model.classes)
-        self._subject_ids = np.array([-1 if one is None else one for one in found], dtype=np.int64)
+        ids = (self.project.subjects.by_uri(uri, warnings=False) for uri in model.classes)
+        self._subject_ids = np.array([-1 if one is None else one for one in ids], dtype=np.int64)
         self._model = model
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:

@@ -29,7 +29,7 @@ def _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts,
 
     counts  (width · (gap+1),) zeros; left filled
     """
-    found = 0
+    count = 0
     for k in range(begin, stop):
         at = occurrences[k]
         for g in range(gap + 1):
@@ -38,10 +38,10 @@ def _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts,
                 break
             code = g * width + numbers[q]
             if counts[code] == 0:
-                codes[found] = code
-                found += 1
+                codes[count] = code
+                count += 1
             counts[code] += 1
-    return found
+    return count
 
 
 @kernel
@@ -121,9 +121,9 @@ def tree(numbers, document, end, key, width, least, longest, gap):
         if reach < 0:
             continue
         # What goes on from it, after all that waits.
-        found = _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts, codes)
+        n_children = _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts, codes)
         top = last
-        for c in range(found):
+        for c in range(n_children):
             place[codes[c]] = top
             top += counts[codes[c]]
         occurrences = _room(occurrences, top)
@@ -136,7 +136,7 @@ def tree(numbers, document, end, key, width, least, longest, gap):
                 follows = g * width + numbers[q]
                 occurrences[place[follows]] = q
                 place[follows] += 1
-        for c in range(found - 1, -1, -1):
+        for c in range(n_children - 1, -1, -1):
             follows = codes[c]
             if counts[follows] >= least:
                 s_begin, s_stop = _room(s_begin, waiting + 1), _room(s_stop, waiting + 1)

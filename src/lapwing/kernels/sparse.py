@@ -153,7 +153,7 @@ def _enter(places, scores, filled, k, score):
 
 
 @kernel
-def beyond(indptr, indices, data, asked, order, starts, features, weights, intercepts, thresholds, held, found):
+def beyond(indptr, indices, data, asked, order, starts, features, weights, intercepts, thresholds, held, places):
     """Where scores exceed thresholds: places i × categories + k into `found`; returns how many. SOME categories of
     `order` after the other, with the documents of which they are `asked`, (n, ·).
 
@@ -179,7 +179,7 @@ def beyond(indptr, indices, data, asked, order, starts, features, weights, inter
             if over > 0:
                 for at in range(chosen.size):
                     if flat[at] + intercepts[turn, at] > thresholds[turn, at]:
-                        found[count] = i * order.size + chosen[at]
+                        places[count] = i * order.size + chosen[at]
                         count += 1
         for at in range(chosen.size):
             for q in range(starts[chosen[at]], starts[chosen[at] + 1]):

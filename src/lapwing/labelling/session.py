@@ -74,8 +74,8 @@ class Session:
         if prior is not None:
             self._begin_with(prior)
         text = self.settings.text if model is None or model.weighting is None else model.weighting.settings
-        made = design(pool.documents, replace(text, min_df=1) if isinstance(text, TextSettings) else text)
-        self.X, self.weighting = made.matrix, made.weighting
+        vectors = design(pool.documents, replace(text, min_df=1) if isinstance(text, TextSettings) else text)
+        self.X, self.weighting = vectors.matrix, vectors.weighting
         self.lock, self.learning, self.learned_at = threading.RLock(), False, len(answers.records)
         self.order: list[tuple[str, bool]] = [(str(one["id"]), False) for one in answers.records]
         self.order += [(id, True) for id in answers.skipped]
@@ -283,9 +283,9 @@ class Session:
         done = self.done
         p = self.proba[[j for j, i in enumerate(self.left.tolist()) if i not in done], k]
         spread = 2.0 * float(np.sqrt(np.sum(p * (1.0 - p))))
-        found = float(p.sum())
-        ends = [round(max(found - spread, 0.0), 1), round(found + spread, 1)]
-        return {"unfound": round(found, 1), "unfound_range": ends}
+        expected = float(p.sum())
+        ends = [round(max(expected - spread, 0.0), 1), round(expected + spread, 1)]
+        return {"unfound": round(expected, 1), "unfound_range": ends}
 
     def _shown(self, i: int) -> dict[str, Any]:
         text = self.pool.documents[i]

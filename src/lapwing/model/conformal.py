@@ -112,12 +112,12 @@ class Conformal:
         tried = sum(least <= rank < self.documents for rank in RANKS)
         level = (1.0 - confidence) / max(tried, 1)
         sure = bdtr(self.wrong, self.taken, 1.0 - precision) <= level
-        found = np.full(len(self.pointer) - 1, np.inf)
-        for row in range(len(found)):
+        lowest = np.full(len(self.pointer) - 1, np.inf)
+        for row in range(len(lowest)):
             own = slice(self.pointer[row], self.pointer[row + 1])
             if sure[own].any():
-                found[row] = self.thresholds[own][np.flatnonzero(sure[own])[-1]]  # the last takes most
-        return found
+                lowest[row] = self.thresholds[own][np.flatnonzero(sure[own])[-1]]  # the last takes most
+        return lowest
 
     def sure(self, proba: np.ndarray, precision: float, confidence: float = 0.9) -> np.ndarray:
         """(n, classes) True where the decision is sure."""

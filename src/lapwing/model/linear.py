@@ -222,12 +222,12 @@ class LinearModel:
         if not self.exclusive:
             places, scores = self.scorer.largest(self.vectors(documents), count)
             return places, self.probability(scores)
-        found = []
+        blocks = []
         for scores in self.score_blocks(documents):
             proba = self.class_proba(scores)
             places = np.array(best(proba, count)).reshape(len(proba), -1)
-            found.append((places, np.take_along_axis(proba, places, axis=1)))
-        return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+            blocks.append((places, np.take_along_axis(proba, places, axis=1)))
+        return np.concatenate([one for one, _ in blocks]), np.concatenate([one for _, one in blocks])
 
     def decided(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Of every document the numbers of the classes it is put in, most probable first, and how probable each is."""
@@ -325,11 +325,11 @@ class LinearModel:
         return self.conformal.sure(proba, precision, confidence)
 
     def _most_probable_first(self, proba: np.ndarray, chosen: np.ndarray) -> list[tuple[Hashable, ...]]:
-        found = []
+        rows = []
         for row, inside in zip(proba, chosen, strict=True):
             places = np.flatnonzero(inside)
-            found.append(tuple(self._labels[places[np.argsort(-row[places], kind="stable")]].tolist()))
-        return found
+            rows.append(tuple(self._labels[places[np.argsort(-row[places], kind="stable")]].tolist()))
+        return rows
 
     def _places(self, matrix: sp.csr_matrix) -> np.ndarray:
         """Numbers document × categories + category of what is in the category, ascending."""
@@ -400,9 +400,9 @@ class LinearModel:
 
 def as_model(model: Any) -> LinearModel:
     """A model, or that of a fitted classifier."""
-    found = getattr(model, "model_", model)
-    if not isinstance(found, LinearModel):
+    inner = getattr(model, "model_", model)
+    if not isinstance(inner, LinearModel):
         raise InputError(
             f"expected a model or a fitted classifier, got {type(model).__name__}; lapwing.load reads a model file"
         )
-    return found
+    return inner

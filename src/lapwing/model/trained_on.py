@@ -27,11 +27,11 @@ class TrainedOn:
     def add(self, documents: Any) -> None:
         if not len(self.sketch):
             return
-        found = hashes(documents)
+        own = hashes(documents)
         if len(self.sketch) >= KEPT:
-            found = found[found <= self.sketch[-1]]
-        self.compared += len(found)
-        self.seen += int(np.isin(found, self.sketch).sum())
+            own = own[own <= self.sketch[-1]]
+        self.compared += len(own)
+        self.seen += int(np.isin(own, self.sketch).sum())
 
     @property
     def share(self) -> float:

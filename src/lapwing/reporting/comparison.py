@@ -11,13 +11,13 @@ MOST_WORDS = 12  # of each kind and category
 NAMES = {"macro_f1": "macro F1", "micro_f1": "micro F1", "log_loss": "log loss per document", "accuracy": "accuracy"}
 
 
-def comparison_page(found: ModelComparison, a: str, b: str) -> str:
+def comparison_page(comparison: ModelComparison, a: str, b: str) -> str:
     facts = [("A", a), ("B", b)]
     parts = []
-    if found.documents is not None:
-        facts.append(("documents", f"{found.documents.documents:,}"))
-        parts += _measured(found.documents)
-    parts.append(_words(found))
+    if comparison.documents is not None:
+        facts.append(("documents", f"{comparison.documents.documents:,}"))
+        parts += _measured(comparison.documents)
+    parts.append(_words(comparison))
     return plain_page(f"{a} and {b}", "two models compared by lapwing", facts, parts)
 
 
@@ -74,12 +74,12 @@ def _list(pairs: list[tuple[str, float, float]], *, both: bool = False) -> str:
     return ", ".join(listed) + (f", and {len(pairs) - MOST_WORDS} more" if len(pairs) > MOST_WORDS else "")
 
 
-def _words(found: ModelComparison) -> str:
+def _words(comparison: ModelComparison) -> str:
     parts = []
-    for names, which in ((found.only_a, "A"), (found.only_b, "B")):
+    for names, which in ((comparison.only_a, "A"), (comparison.only_b, "B")):
         if names:
             parts.append(paragraph(f"Categories of {which} alone: {', '.join(map(str, names))}."))
-    changed = sorted(found.words, key=lambda one: -one.changed)
+    changed = sorted(comparison.words, key=lambda one: -one.changed)
     head = ("category", "words of A", "words of B", "gained", "lost", "turned", "moved")
     counts = [
         (one.category, *one.kept, len(one.gained), len(one.lost), len(one.turned), len(one.moved)) for one in changed
@@ -95,5 +95,5 @@ def _category(one: CategoryChange) -> str:
     lines = [(what, _list(pairs, both=both)) for what, pairs, both in kinds if pairs]
     if not lines:
         return ""
-    told = [f"{what}: {words}" for what, words in lines]
-    return documents([(str(one.category), told[0], "\n\n".join(told))])
+    sentences = [f"{what}: {words}" for what, words in lines]
+    return documents([(str(one.category), sentences[0], "\n\n".join(sentences))])

@@ -14,25 +14,25 @@ MEASURES = {
 }
 
 
-def drift_page(found: Drift, model: str, data: str) -> str:
+def drift_page(moved: Drift, model: str, data: str) -> str:
     facts = [
         ("model", model),
-        ("new documents", f"{found.documents:,}"),
-        ("categories whose scores moved", f"{len(found.alarms)} of {len(found.categories)}"),
-        ("false alarms", f"any at a chance of {100 * found.rate:g} %"),
+        ("new documents", f"{moved.documents:,}"),
+        ("categories whose scores moved", f"{len(moved.alarms)} of {len(moved.categories)}"),
+        ("false alarms", f"any at a chance of {100 * moved.rate:g} %"),
     ]
-    if found.unknown is not None and found.expected_unknown is not None:
-        facts.append(("unknown words", f"{100 * found.unknown:.1f} %, expected {100 * found.expected_unknown:.1f} %"))
-    parts = [_scores(found), _shares(found)]
-    if found.words is not None:
-        parts.append(_words(found))
-    if found.measured is not None:
-        parts.append(_measured(found.measured))
+    if moved.unknown is not None and moved.expected_unknown is not None:
+        facts.append(("unknown words", f"{100 * moved.unknown:.1f} %, expected {100 * moved.expected_unknown:.1f} %"))
+    parts = [_scores(moved), _shares(moved)]
+    if moved.words is not None:
+        parts.append(_words(moved))
+    if moved.measured is not None:
+        parts.append(_measured(moved.measured))
     return plain_page(f"{model} on {data}", "what moved, by lapwing", facts, parts)
 
 
-def _scores(found: Drift) -> str:
-    tested = sorted((one for one in found.categories if one.p_value is not None), key=lambda one: one.p_value or 0.0)
+def _scores(moved: Drift) -> str:
+    tested = sorted((one for one in moved.categories if one.p_value is not None), key=lambda one: one.p_value or 0.0)
     if not tested:
         return section("Scores", paragraph("The model keeps no scores of its training documents to compare with."))
     rows = [
@@ -47,8 +47,8 @@ def _scores(found: Drift) -> str:
                    table(("category", "X²", "p-value", "alarm"), rows, words=(3,)))  # fmt: skip
 
 
-def _shares(found: Drift) -> str:
-    ranked = sorted(found.categories, key=lambda one: -max(one.prevalence, one.prevalence_then))
+def _shares(moved: Drift) -> str:
+    ranked = sorted(moved.categories, key=lambda one: -max(one.prevalence, one.prevalence_then))
     picture = intervals(
         "Estimated share of documents now, in percent, with its interval; the ring is the share in training",
         [(str(one.category), 100 * one.low, 100 * one.prevalence, 100 * one.high) for one in ranked[:30]],
@@ -62,14 +62,14 @@ def _shares(found: Drift) -> str:
     return section("How frequent categories are", picture, table(("category", "in training", "now", "interval"), rows))
 
 
-def _words(found: Drift) -> str:
-    words = found.words or []
+def _words(moved: Drift) -> str:
+    words = moved.words or []
     rows = [
         (one.word, f"{100 * one.then:.2f} %", f"{100 * one.now:.2f} %", f"{one.p_value:.2g}")
         for one in words[:MOST_WORDS]
     ]
     said = (
-        f"{len(words):,} of {found.words_tested:,} words stand in another share of documents than in training, the "
+        f"{len(words):,} of {moved.words_tested:,} words stand in another share of documents than in training, the "
         "surest first."
     )
     return section("Words", paragraph(said), table(("word", "then", "now", "p-value"), rows) if rows else "")

@@ -33,17 +33,17 @@ class Worst:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.found: list[Decision] = []
+        self.worst: list[Decision] = []
 
     def add(
         self, ranked: Iterable[tuple[int, float, int, int]], proba: np.ndarray, truth: np.ndarray, first: int
     ) -> None:
         """Columns of proba and truth, (documents, categories), are the categories from `first` on."""
         new = [Decision(r, -loss, i, first + k, float(proba[i, k]), bool(truth[i, k])) for r, loss, i, k in ranked]
-        self.found = heapq.nsmallest(self.most, [*self.found, *new])
+        self.worst = heapq.nsmallest(self.most, [*self.worst, *new])
 
     def __iter__(self) -> Iterator[Decision]:
-        return iter(self.found)
+        return iter(self.worst)
 
 
 def ranked_mistakes(proba: np.ndarray, truth: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, float, int, int]]:

@@ -171,14 +171,14 @@ def _certainty(model: LinearModel, row: int, matrix: Any, part: Corpus) -> dict[
     from lapwing.training.summary import summary
 
     try:
-        found = summary(model, model.categories[row], matrix, part.labels, top=None, halves=HALVES, n_jobs=-1)
+        certainty = summary(model, model.categories[row], matrix, part.labels, top=None, halves=HALVES, n_jobs=-1)
     except InputError:
         return None
     words = {
         one.feature: [float(f"{end:.3g}") for end in one.interval] if one.interval is not None else one.share
-        for one in found.words
+        for one in certainty.words
     }
-    return {"level": found.level, "halves": found.halves, "words": words}
+    return {"level": certainty.level, "halves": certainty.halves, "words": words}
 
 
 def _row(model: LinearModel, name: Hashable) -> int:

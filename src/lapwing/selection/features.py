@@ -40,8 +40,8 @@ def bns(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:
     """|Φ⁻¹(a/(a+b)) − Φ⁻¹(c/(c+d))|, both rates first clipped to [0.0005, 0.9995] (GLM07 Eq. 31, as corrected)."""
     a, b, c, d = _Entries.of(X, y, sample_weight).presence()
     rates = (np.clip(_ratio(hit, hit + miss), RATE_FLOOR, 1 - RATE_FLOOR) for hit, miss in ((a, b), (c, d)))
-    found, false = map(as_link("probit").quantile, rates)
-    return np.where((a + b > 0) & (c + d > 0), np.abs(found - false), 0.0)
+    hits, false = map(as_link("probit").quantile, rates)
+    return np.where((a + b > 0) & (c + d > 0), np.abs(hits - false), 0.0)
 
 
 def pearson(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:

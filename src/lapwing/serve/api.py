@@ -256,10 +256,10 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
     turns = Turns()
 
     def served(name: str | None) -> Served:
-        found = store.get(name)
-        if found is None:
+        answer = store.get(name)
+        if answer is None:
             raise HTTPException(404, f"there is no model {name!r}; there are {', '.join(store.models)}")
-        return found
+        return answer
 
     @app.post("/v1/classify", responses=_problems(404, 409, 422, *GUARDED), response_model=Classified)
     async def classify(asked: Classify) -> JSONResponse:
@@ -293,12 +293,12 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
         wanted = None if asked.categories is None else [_category(one, name) for name in asked.categories]
         (document,) = one.matrix([asked.text], None, _beside(one, [asked.text], asked.columns))
         top = None if wanted else asked.top
-        found = await turns.do(len(asked.text), lambda: one.model.explain(document, wanted, top=top))
+        answer = await turns.do(len(asked.text), lambda: one.model.explain(document, wanted, top=top))
         return JSONResponse(
             {
                 "model": one.name,
-                "text": _LONE.sub("\ufffd", found.text),
-                "categories": [_explained(item) for item in found.categories],
+                "text": _LONE.sub("\ufffd", answer.text),
+                "categories": [_explained(item) for item in answer.categories],
             }
         )
 
@@ -343,8 +343,8 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         """Where and what, without repeating what was sent."""
-        found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
-        return JSONResponse({"error": _safe("; ".join(found))}, 422)
+        answer = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+        return JSONResponse({"error": _safe("; ".join(answer))}, 422)
 
     @app.exception_handler(HTTPException)
     async def _problem(request: Request, error: HTTPException) -> JSONResponse:
@@ -394,12 +394,12 @@ def _results(
     """Of every document what is asked for: of no more at a time than have scores that fit in memory."""
     at_a_time = max(BLOCK_SCORES // len(one.labels), 1) if one.model.decision == "threshold" else size
     top = asked.top or (FEW if len(one.labels) > MANY else None)
-    found = []
+    results = []
     for first in range(0, size, at_a_time):
         some = documents[first : first + at_a_time]
         for row in one.classify_each(some, min(at_a_time, size - first)):
-            found.append(_result(one.labels, _promised(one, asked, row), top, hierarchy))
-    return found
+            results.append(_result(one.labels, _promised(one, asked, row), top, hierarchy))
+    return results
 
 
 def _promised(one: Served, asked: Classify, row: Row) -> Row:

@@ -82,7 +82,7 @@ def _type(schema: dict[str, Any]) -> str:
 def _resolved(described: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     if "$ref" not in schema:
         return schema
-    found: dict[str, Any] = described
+    node: dict[str, Any] = described
     for part in schema["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    return found
+        node = node[part]
+    return node

@@ -79,7 +79,7 @@ def _text(body: Any, name: str) -> str:
 
 
 def _texts(body: Any, name: str) -> list[str]:
-    found = body.get(name) if isinstance(body, dict) else None
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+    texts = body.get(name) if isinstance(body, dict) else None
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
         raise InputError(f"expected a list of strings as {name!r}")
-    return found
+    return texts

@@ -79,12 +79,12 @@ class Served:
             return list(zip(*self.classify(documents), strict=True))
         except Exception as error:
             log.exception("a document cannot be classified", extra={"model": self.name, "error": type(error).__name__})
-        found: list[Any] = [self._problem(documents[i : i + 1]) for i in range(size)]
-        good = [i for i, problem in enumerate(found) if problem is None]
+        answers: list[Any] = [self._problem(documents[i : i + 1]) for i in range(size)]
+        good = [i for i, problem in enumerate(answers) if problem is None]
         rows = zip(*self.classify(_rows(documents, good)), strict=True) if good else ()
         for i, row in zip(good, rows, strict=True):
-            found[i] = row
-        return found
+            answers[i] = row
+        return answers
 
     def _problem(self, document: Any) -> Exception | None:
         try:
@@ -129,14 +129,14 @@ class Store:
 
     def changed(self) -> list[str]:
         """Models whose file, or stored evaluation, is another than when last looked at, or could not be loaded."""
-        found = []
+        names = []
         for name, path in self.paths.items():
             state = _state(path)
             tried = self.failed.get(name)
             if state != self.state[name] or (tried is not None and time.monotonic() - tried[0] > RETRY):
                 self.state[name] = state
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
     def reload(self, name: str) -> bool:
         """Put the new model in place of the old; whatever goes wrong leaves the old one serving."""

@@ -81,10 +81,10 @@ class WorkFolder:
         return self
 
     def _take_over(self) -> None:
-        found = _read_list(self.path)
-        if found is not None and (found.get("key"), found.get("release")) == (self.key, release()):
-            self.files, self.records = found["files"], found["records"]
-        elif found is not None:
+        earlier = _read_list(self.path)
+        if earlier is not None and (earlier.get("key"), earlier.get("release")) == (self.key, release()):
+            self.files, self.records = earlier["files"], earlier["records"]
+        elif earlier is not None:
             log.warning("%s is of another run (other data, settings or release): starting anew", self.path)
         for one in self.path.iterdir():
             if one.name not in (LIST, "lock") and one.name not in self.files:
@@ -136,12 +136,12 @@ class WorkFolder:
         """What was put, mapped."""
         content = self.map(name, np.uint8)
         end = int(np.argmax(content[:MOST_ABOUT] == ord("\n"))) + 1
-        at, found = end + -end % ALIGNED, {}
+        at, arrays = end + -end % ALIGNED, {}
         for key, (dtype, shape) in json.loads(content[:end].tobytes()).items():
             size = np.dtype(dtype).itemsize * int(np.prod(shape))
-            found[key] = content[at : at + size].view(dtype).reshape(shape)
+            arrays[key] = content[at : at + size].view(dtype).reshape(shape)
             at += size + -size % ALIGNED
-        return found
+        return arrays
 
     def map(self, name: str, dtype: Any) -> np.ndarray:
         """The file as an array whose pages come and go with the memory there is.
@@ -287,8 +287,8 @@ def release() -> str:
 
 def _read_list(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads((path / LIST).read_text())
-        ours = isinstance(found, dict) and found.get("lapwing shards") == FORMAT
-        return found if ours and {"files", "records"} <= set(found) else None
+        record = json.loads((path / LIST).read_text())
+        ours = isinstance(record, dict) and record.get("lapwing shards") == FORMAT
+        return record if ours and {"files", "records"} <= set(record) else None
     except (OSError, ValueError):
         return None

@@ -148,16 +148,16 @@ def _lines(matrix: Any, lines: slice, kept: np.ndarray) -> Part:
 def _renumbered(matrix: Any, lines: slice, number: np.ndarray) -> Part:
     """The entries of some lines whose indices have a number."""
     lengths, indices, data = _lines(matrix, lines, np.ones(lines.stop - lines.start, dtype=bool))
-    found = number[indices]
-    kept = found >= 0
+    columns = number[indices]
+    kept = columns >= 0
     ends = np.append(0, np.cumsum(kept))[np.append(0, np.cumsum(lengths))]
-    return np.diff(ends), found[kept], data[kept]
+    return np.diff(ends), columns[kept], data[kept]
 
 
 def _reordered(matrix: Any, lines: slice, number: np.ndarray) -> Part:
     """Some lines with their indices renumbered and in order, each with a 1 at its end."""
     lengths, indices, data = _lines(matrix, lines, np.ones(lines.stop - lines.start, dtype=bool))
-    found = number[indices]
-    order = np.lexsort((found, np.repeat(np.arange(len(lengths)), lengths)))
+    columns = number[indices]
+    order = np.lexsort((columns, np.repeat(np.arange(len(lengths)), lengths)))
     ends = np.cumsum(lengths)
-    return lengths + 1, np.insert(found[order], ends, len(number)), np.insert(data[order], ends, 1.0)
+    return lengths + 1, np.insert(columns[order], ends, len(number)), np.insert(data[order], ends, 1.0)

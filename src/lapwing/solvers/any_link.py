@@ -62,10 +62,10 @@ class _Columns:
         """Σ_i w_i x_ij² of every column, the constant last."""
         stored, total = self.stored, float(bend.sum())
         squared = sp.csc_matrix((stored.data**2, stored.indices, stored.indptr), shape=self.shape)
-        found = squared.T @ bend
+        sums = squared.T @ bend
         if self.centred:
-            found = found + self.offset * (2.0 * (stored.T @ bend) + self.offset * total)
-        return np.append(found, total)
+            sums = sums + self.offset * (2.0 * (stored.T @ bend) + self.offset * total)
+        return np.append(sums, total)
 
 
 class _Transposed:
@@ -73,8 +73,8 @@ class _Transposed:
         self.columns = columns
 
     def __matmul__(self, pull: np.ndarray) -> np.ndarray:
-        found = self.columns.stored.T @ pull
-        return np.asarray(found + self.columns.offset * pull.sum() if self.columns.centred else found)
+        product = self.columns.stored.T @ pull
+        return np.asarray(product + self.columns.offset * pull.sum() if self.columns.centred else product)
 
 
 def minimise(

@@ -61,11 +61,11 @@ def _smooth(
     """Both quadratics as one: l2/2 (b−m)² − pull·b is l2/2 (b − m − pull/l2)² but for a constant."""
     both, pull, _ = past.bound(prior, beta)
     joined = both._replace(mode=both.mode + np.divide(pull, both.l2, out=np.zeros_like(pull), where=both.l2 > 0.0))
-    found = newton.fit(
+    minimum = newton.fit(
         Problem(X, merge=False), y, weight, joined, variance=variance, tol=tol, max_iter=max_iter, start=beta, link=link
     )
-    proof = certify(X, y, prior, found.weights, found.dual, weight, link, past)
-    return _result(found.weights, proof, found.dual, found.rounds, tol, variance)
+    proof = certify(X, y, prior, minimum.weights, minimum.dual, weight, link, past)
+    return _result(minimum.weights, proof, minimum.dual, minimum.rounds, tol, variance)
 
 
 class _State:

@@ -172,16 +172,16 @@ def _step(
     (H,) = _added([(part,) for part in blocks.each(hessian, here, columns, link)])
     at = np.append(columns, d)
     local = PriorArrays(*(part[at] for part in prior))
-    found = minimum(H, gradient[at], beta[at], local)
+    least = minimum(H, gradient[at], beta[at], local)
     step = np.zeros(len(beta))
-    step[at] = found - beta[at]
+    step[at] = least - beta[at]
     promise = float(gradient @ step) + penalty(prior, beta + step) - penalty(prior, beta)
     (tried,) = _added([(part,) for part in blocks.each(losses, here, Sparsely.of(step), link)])
     for t, loss in zip(SHARES, tried.tolist(), strict=True):
         there = np.clip(beta + t * step, prior.lower, prior.upper) if t < 1.0 else beta + step
         if loss + penalty(prior, there) <= objective + ARMIJO * t * promise and promise < 0.0:
             if t == 1.0:
-                there[at] = found  # to the bit: coefficients that went to their mode are there
+                there[at] = least  # to the bit: coefficients that went to their mode are there
             return there
     return None
 

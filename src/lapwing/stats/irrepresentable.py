@@ -49,5 +49,5 @@ def correlations(X: sp.csr_matrix, curvature: np.ndarray, some: np.ndarray) -> n
     chosen = X.tocsc()[:, some]
     both = np.asarray((X.T @ chosen.multiply(curvature[:, None])).todense()) / total - np.outer(mean, mean[some])
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = both / np.outer(deviation, deviation[some])
-    return np.nan_to_num(found)
+        correlation = both / np.outer(deviation, deviation[some])
+    return np.nan_to_num(correlation)

@@ -47,10 +47,10 @@ class Posterior:
     @cached_property
     def _diagonal(self) -> np.ndarray:
         """Of H, which scales the steps."""
-        found = np.append(self.X.multiply(self.X).T @ self.curvature, self.curvature.sum()) + self.l2
-        if not (found > 0.0).all():
+        diagonal = np.append(self.X.multiply(self.X).T @ self.curvature, self.curvature.sum()) + self.l2
+        if not (diagonal > 0.0).all():
             raise InputError("a coefficient has neither a prior nor a document that tells of it; it has no interval")
-        return found
+        return diagonal
 
     def _times(self, z: np.ndarray) -> np.ndarray:
         seen = self.curvature * (self.X @ z[:-1] + z[-1])

@@ -73,8 +73,8 @@ class Beside:
             if lacking := [name for name in names if name not in list(documents.columns)]:
                 there = ", ".join(map(str, documents.columns))
                 raise InputError(f"expected a column {lacking[0]!r}, got a frame of {there}")
-            found = (documents[name].to_list() for name in names)
-            documents = [dict(zip(names, row, strict=True)) for row in zip(*found, strict=True)]
+            columns = (documents[name].to_list() for name in names)
+            documents = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         return [one if isinstance(one, Record) else self._record(i, one) for i, one in enumerate(documents)]
 
     def _record(self, i: int, one: Any) -> Record:
@@ -149,9 +149,9 @@ def joined(text: sp.csr_matrix, beside: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(matrix)
 
 
-def with_columns(made: Design, records: Sequence[Record], beside: Beside) -> Design:
+def with_columns(plain: Design, records: Sequence[Record], beside: Beside) -> Design:
     """The design of texts with the columns beside them."""
-    old = made.weighting
+    old = plain.weighting
     assert old is not None
     weighting = WithColumns(old.settings, old.terms, old.document_frequency, old.n_documents, old.columns, beside)
-    return Design(joined(made.matrix, beside.matrix(records)), weighting.feature_names, weighting)
+    return Design(joined(plain.matrix, beside.matrix(records)), weighting.feature_names, weighting)

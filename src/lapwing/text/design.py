@@ -108,10 +108,10 @@ class Weighting:
         (idf_of, column_of), index, settings = self._per_term, self.index, self.settings
         unknown, squares = len(self.terms), 0.0
         columns, values = [], []
-        found = Counter(self._terms(text))
-        for term in sorted(found):
+        counts = Counter(self._terms(text))
+        for term in sorted(counts):
             t = index.get(term, unknown)
-            value = tf(found[term], settings) * idf_of[t]
+            value = tf(counts[term], settings) * idf_of[t]
             squares += value * value
             if (column := column_of[t]) >= 0:
                 columns.append(column)

@@ -35,12 +35,12 @@ class GappedSpace(NgramSpace):
         return [self.settings.joint.join(self._tokens(node)[:SPELLED_OUT]) for node in at.tolist()]
 
     def _tokens(self, node: int) -> list[str]:
-        terms, found = self.tokens.terms, []
+        terms, parts = self.tokens.terms, []
         while node:
             gap, term = divmod(int(self.code[node]), len(terms))
-            found.append([GAP] * gap + [terms[term]])
+            parts.append([GAP] * gap + [terms[term]])
             node = int(self.parent[node])
-        return [token for part in reversed(found) for token in part]
+        return [token for part in reversed(parts) for token in part]
 
 
 def gapped_space(

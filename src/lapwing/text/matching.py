@@ -66,10 +66,10 @@ class Automaton:
             while state and t not in self.step[state]:
                 state = self.fallback[state]
             state = self.step[state].get(t, 0)
-            found = state if self.feature[state] >= 0 else self.shorter[state]
-            while found:
-                yield self.feature[found], self.length[found], i
-                found = self.shorter[found]
+            node = state if self.feature[state] >= 0 else self.shorter[state]
+            while node:
+                yield self.feature[node], self.length[node], i
+                node = self.shorter[node]
 
     @cached_property
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -140,8 +140,8 @@ class NgramWeighting(Weighting):
 
             indptr, indices = match(numbers, read.starts, len(self._plain[0]), *self.automaton.arrays)
         shape = (len(read.starts) - 1, len(self._plain[0]))
-        found = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
-        return self._joined(found, read) if self._with_gaps else found
+        matrix = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+        return self._joined(matrix, read) if self._with_gaps else matrix
 
     def _joined(self, plain: sp.csr_matrix, read: Sequences) -> sp.csr_matrix:
         """With the n-grams that have gaps."""
@@ -150,8 +150,8 @@ class NgramWeighting(Weighting):
         rows = np.concatenate([none, *(documents for _, documents in with_gaps)])
         columns = np.concatenate([none, *(np.full(len(documents), j) for j, documents in with_gaps)])
         own = np.array(self._plain[0], dtype=np.int64)
-        found = plain.tocoo()
-        rows, columns = np.concatenate([found.row, rows]), np.concatenate([own[found.col], columns])
+        coordinates = plain.tocoo()
+        rows, columns = np.concatenate([coordinates.row, rows]), np.concatenate([own[coordinates.col], columns])
         joined = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(plain.shape[0], len(self.terms)))
         joined.sum_duplicates()
         joined.data[:] = 1.0
@@ -159,11 +159,11 @@ class NgramWeighting(Weighting):
 
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
         """Where each n-gram stands in the text; they may overlap."""
-        found = list(term_spans(text, self.settings))
+        tokens = list(term_spans(text, self.settings))
         number = self.automaton.number
-        numbers = [-1 if term is None else number.get(term, -1) for _, _, term in found]
+        numbers = [-1 if term is None else number.get(term, -1) for _, _, term in tokens]
         places: dict[str, list[tuple[int, int]]] = {}
         plain = ((self._plain[0][j], length, end) for j, length, end in self.automaton.matches(numbers))
-        for j, length, end in (*plain, *self.gapped.places([term for _, _, term in found])):
-            places.setdefault(self.terms[j], []).append((found[end - length][0], found[end - 1][1]))
+        for j, length, end in (*plain, *self.gapped.places([term for _, _, term in tokens])):
+            places.setdefault(self.terms[j], []).append((tokens[end - length][0], tokens[end - 1][1]))
         return {ngram: tuple(where) for ngram, where in places.items()}

@@ -134,14 +134,14 @@ def ngram_space(
     del common, rest
     if min_support > 1:
         own[0][:] = -1
-    (left, right, after, class_of), found, members, count = kernels.condense(*nodes, *own)
+    (left, right, after, class_of), arrays, members, count = kernels.condense(*nodes, *own)
     del nodes, own
     if not count:
         raise InputError(
             f"no n-gram is left of {n} documents with {len(tokens.terms)} distinct tokens; lower min_support, "
             "check the stop list, or take tokens='char' for unspaced text"
         )
-    node, docs, suffix, above, deepest, depth = (array[:count].copy() for array in found)
+    node, docs, suffix, above, deepest, depth = (array[:count].copy() for array in arrays)
     doc_at = kernels.shorten(left[1:], right[1:], docs[class_of[1:]], doc_at)
     return NgramSpace(
         settings, tokens, left, right, after, class_of, doc_at, node, docs,

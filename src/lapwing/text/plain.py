@@ -50,8 +50,8 @@ class PlainTerms:
 
     def _runs(self, terms: list[str | None]) -> list[str]:
         shortest, longest = self.settings.lengths
-        joint, found = self.settings.joint, []
+        joint, out = self.settings.joint, []
         for n in range(shortest, longest + 1):
             runs = zip(*(terms[k:] for k in range(n)), strict=False)
-            found += [joint.join(run) for run in runs if None not in run]
-        return found
+            out += [joint.join(run) for run in runs if None not in run]
+        return out

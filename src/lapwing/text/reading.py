@@ -93,9 +93,9 @@ def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: 
     ends = [0]
     for document in (d for batch in batches for d in batch):
         tokens = tokenize(document, settings)
-        found = Counter(tokens) if counting else {}
-        numbers.extend(ids.setdefault(token, len(ids)) for token in found or tokens)
-        counts.extend(found.values())
+        counted = Counter(tokens) if counting else {}
+        numbers.extend(ids.setdefault(token, len(ids)) for token in counted or tokens)
+        counts.extend(counted.values())
         ends.append(len(numbers))
     tokens = sorted(ids)
     place = np.empty(len(ids), np.int32)
@@ -194,9 +194,9 @@ def larger(array: np.ndarray, used: int, more: int) -> np.ndarray:
     """The array, or one with the same beginning and room for `more` after what is used."""
     if used + more <= array.size:
         return array
-    made = np.empty(used + more + used // 2, dtype=array.dtype)
-    made[:used] = array[:used]
-    return made
+    roomier = np.empty(used + more + used // 2, dtype=array.dtype)
+    roomier[:used] = array[:used]
+    return roomier
 
 
 def _together(readers: list[_Reader]) -> Tokens:

@@ -14,9 +14,9 @@ Span = tuple[int, int, str]
 
 def term_spans(text: str, settings: TextSettings) -> Iterator[tuple[int, int, str | None]]:
     """(start, end, term) of every token, in the order of the text; None for a stop word."""
-    found = list(token_spans(text, settings))
-    terms, term_of = terms_of([token for _, _, token in found], settings)
-    for (start, end, _), t in zip(found, term_of.tolist(), strict=True):
+    tokens = list(token_spans(text, settings))
+    terms, term_of = terms_of([token for _, _, token in tokens], settings)
+    for (start, end, _), t in zip(tokens, term_of.tolist(), strict=True):
         yield start, end, terms[t] if t >= 0 else None
 
 

@@ -99,10 +99,10 @@ def _count(
     for first in range(0, len(missing), at_a_time):
         some = missing[first : first + at_a_time]
         if run is None:
-            found = [count_block(shared, block, n_jobs=n_jobs) for block in some]
+            counted = [count_block(shared, block, n_jobs=n_jobs) for block in some]
         else:
-            found = run(count_block, shared, some)
-        for (k, start, past), (terms, counts) in zip(some, found, strict=True):
+            counted = run(count_block, shared, some)
+        for (k, start, past), (terms, counts) in zip(some, counted, strict=True):
             folder.put(f"terms-{k}", terms)
             folder.put(f"counts-{k}", counts)
             if progress is not None:
@@ -133,10 +133,10 @@ def _terms(folder: WorkFolder, k: int) -> tuple[list[str], np.ndarray]:
 
 
 def _vocabulary(folder: WorkFolder, blocks: list[Block], named: Sequence[str]) -> list[str]:
-    found = set(named)
+    terms = set(named)
     for k, _, _ in blocks:
-        found.update(_terms(folder, k)[0])
-    return sorted(found)
+        terms.update(_terms(folder, k)[0])
+    return sorted(terms)
 
 
 def _frequency(folder: WorkFolder, blocks: list[Block], place: dict[str, int]) -> np.ndarray:

@@ -353,11 +353,13 @@ def make_design(
         there = isinstance(pool, Cluster) and pool.sees(corpus.documents.folder.path.absolute())
         run, size = (pool.run_all, pool.size) if pool is not None and there else (None, 1)
         return stored_design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs, run=run, at_a_time=size)
-    made = design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
+    design_of_text = design(corpus.documents, text, named=named, progress=step, n_jobs=n_jobs)
     if not (corpus.numeric or corpus.categorical):
-        return made
+        return design_of_text
     records: Any = corpus.documents
-    return with_columns(made, records, Beside.learn(records, corpus.numeric, corpus.categorical, corpus.text_column))
+    return with_columns(
+        design_of_text, records, Beside.learn(records, corpus.numeric, corpus.categorical, corpus.text_column)
+    )
 
 
 def named_features(prior: str | Prior, text: TextSettings | None) -> list[str]:

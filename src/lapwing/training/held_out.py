@@ -264,9 +264,9 @@ class Unseen:
 
         work = list(zip(self.paths, parts, strict=True))
         pool = self.pool if len(work) > 1 else Threads()
-        found = pool.run_all(_advance, self.strategy, work, progress=step)
-        self.paths = [path for path, _ in found]
-        return np.hstack([columns for _, columns in found])
+        advanced = pool.run_all(_advance, self.strategy, work, progress=step)
+        self.paths = [path for path, _ in advanced]
+        return np.hstack([columns for _, columns in advanced])
 
 
 def _advance(strategy: Strategy, one: tuple[Path, np.ndarray]) -> tuple[Path, np.ndarray]:

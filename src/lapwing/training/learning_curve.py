@@ -82,14 +82,14 @@ def learning_curve(
 
 
 def _judged(model: Any, documents: int, test: Corpus) -> Point:
-    found = evaluate(model, blocks_of(test, model))
-    averages, known = found.averages(), found.calibration().to_dict()
+    judged = evaluate(model, blocks_of(test, model))
+    averages, known = judged.averages(), judged.calibration().to_dict()
     return Point(
         documents,
         averages["macro"]["f1"],
         averages["micro"]["f1"],
         float(known["relative_log_loss"]),
-        found.accuracy() if found.exclusive else None,
+        judged.accuracy() if judged.exclusive else None,
     )
 
 

@@ -101,7 +101,7 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
 
     some = [row for row in sample_rows(task, every=False).tolist() if fits[row].features.size]
     scored = dict(zip(some, run_all(one, some, n_jobs=settings.n_jobs), strict=True))
-    rows = [row for row, found in scored.items() if found is not None]
+    rows = [row for row, own in scored.items() if own is not None]
     if not rows:
         return {}
     scores = np.column_stack([np.asarray(scored[row]) for row in rows])

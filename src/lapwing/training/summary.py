@@ -106,9 +106,9 @@ class CategoryData:
         if X.shape[0] != len(labels):
             raise InputError(f"expected labels for {X.shape[0]} documents, got {len(labels)}")
         y = np.where(membership(labels, [model.categories[row]])[:, 0], 1.0, -1.0)
-        found = cls(model, row, X, y, document_weights(model, row, labels, None, settings_of(model)))
-        found.check()
-        return found
+        data = cls(model, row, X, y, document_weights(model, row, labels, None, settings_of(model)))
+        data.check()
+        return data
 
     @cached_property
     def prior(self) -> PriorArrays:
@@ -152,11 +152,11 @@ class CategoryData:
         curvature = self.weight * link.curvature(self.margin, link.theta(self.margin, self.y), self.y)
         lost = irrepresentable(self.X, curvature, self.beta, self.prior) >= 1.0
         alike = np.abs(correlations(self.X, curvature, np.asarray(columns))) * lost[:, None]
-        found = []
+        features = []
         for k in range(len(columns)):
             order = np.argsort(-alike[:, k], kind="stable")[:STAND_INS]
-            found.append(tuple(str(self.model.feature_names[j]) for j in order if alike[j, k] >= ALIKE))
-        return found
+            features.append(tuple(str(self.model.feature_names[j]) for j in order if alike[j, k] >= ALIKE))
+        return features
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -215,10 +215,10 @@ def summary(
     words = [WeightSummary(name, weight, counts[name], stand_ins=instead[name]) for name, weight in pairs]
     if not halves:
         return Summary(model.categories[row], tuple(words))
-    found = data.stability(halves, random_state, n_jobs)
-    words = [replace(one, share=float(found.share[column[one.feature]])) for one in words]
-    bound = found.expected_false(SURE)
-    return Summary(model.categories[row], tuple(words), halves=found.halves, kept=found.kept, expected_false=bound)
+    stable = data.stability(halves, random_state, n_jobs)
+    words = [replace(one, share=float(stable.share[column[one.feature]])) for one in words]
+    bound = stable.expected_false(SURE)
+    return Summary(model.categories[row], tuple(words), halves=stable.halves, kept=stable.kept, expected_false=bound)
 
 
 def probability_interval(

@@ -63,18 +63,18 @@ def suspects(
     model = trained.model
     proba = out_of_fold_proba(model, trained.out_of_fold)
     truth = membership(corpus.labels, model.classes)
-    found: list[Suspect] = []
+    out: list[Suspect] = []
     once: set[int] = set()  # of exclusive classes one label is wrong, and another so right: that is said once
     for i, k in look_mislabelled(proba, truth):
         if model.exclusive and (i in once or not truth[i, k]):
             continue
         once.add(i)
         instead = model.classes[int(np.argmax(proba[i]))] if model.exclusive else None
-        found.append(
+        out.append(
             Suspect(i, str(corpus.ids[i]), model.classes[k], bool(truth[i, k]), float(proba[i, k]),
                     tuple(corpus.labels[i]), instead)
         )  # fmt: skip
-    return found
+    return out
 
 
 def out_of_fold_proba(model: LinearModel, unseen: OutOfFold) -> np.ndarray:

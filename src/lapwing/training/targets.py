@@ -49,11 +49,11 @@ def targets(
 ) -> Targets:
     """Label sets to a membership matrix; `classes` fixes which there are, and their order."""
     if classes is None:
-        found = set(chain.from_iterable(labels))
+        distinct = set(chain.from_iterable(labels))
         try:
-            classes = sorted(found)  # type: ignore[type-var]
+            classes = sorted(distinct)  # type: ignore[type-var]
         except TypeError:  # labels of several types have no order of their own
-            classes = sorted(found, key=lambda label: (type(label).__name__, str(label)))
+            classes = sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
     if joint and not exclusive:
         raise SettingsError(
             'multi_class="multinomial" is for exclusive classes, one label per document, and these are label sets; '
@@ -99,7 +99,7 @@ def check_weights(weights: np.ndarray | None, n: int) -> np.ndarray:
 
 
 def class_weights(
-    told: Targets, weights: np.ndarray, class_weight: str | Mapping[Hashable, float] | None
+    goal: Targets, weights: np.ndarray, class_weight: str | Mapping[Hashable, float] | None
 ) -> Callable[[int, np.ndarray], np.ndarray | float]:
     """A document's factor in the problem of one category.
 
@@ -109,21 +109,21 @@ def class_weights(
     if class_weight is None:
         return lambda column, y: 1.0
     if not isinstance(class_weight, str):
-        if unknown := [label for label in class_weight if label not in told.classes]:
+        if unknown := [label for label in class_weight if label not in goal.classes]:
             raise SettingsError(f"class_weight names {unknown[0]!r}, which is no class of the training data")
         if any(not np.isfinite(w) or w < 0 for w in class_weight.values()):
             raise SettingsError("class_weight must be finite and not negative")
     n = float(weights.sum())
-    counts = weights @ told.member  # documents of each class, by weight
-    if told.exclusive:
+    counts = weights @ goal.member  # documents of each class, by weight
+    if goal.exclusive:
         if isinstance(class_weight, str):
             factors = n / (np.count_nonzero(counts) * np.where(counts > 0.0, counts, 1.0))
         else:
-            factors = np.array([class_weight.get(label, 1.0) for label in told.classes])
-        of_document = told.member @ factors
+            factors = np.array([class_weight.get(label, 1.0) for label in goal.classes])
+        of_document = goal.member @ factors
         return lambda column, y: of_document
     if isinstance(class_weight, str):
         return lambda column, y: np.where(
             y > 0, n / (2.0 * (counts[column] or 1.0)), n / (2.0 * ((n - counts[column]) or 1.0))
         )
-    return lambda column, y: np.where(y > 0, class_weight.get(told.classes[column], 1.0), 1.0)
+    return lambda column, y: np.where(y > 0, class_weight.get(goal.classes[column], 1.0), 1.0)

@@ -256,12 +256,12 @@ class Update:
 
     def _row(self, row: int) -> tuple[FitResult, Past]:
         past, weight = self.past(row), self.task.document_weights(row)
-        found = self.fit(row, weight, past, self.start(past))
+        result = self.fit(row, weight, past, self.start(past))
         behind = leave_behind(
-            self.columns.X, self.task.signs(row), weight, self.prior(row), found.weights, self.settings.link, past,
+            self.columns.X, self.task.signs(row), weight, self.prior(row), result.weights, self.settings.link, past,
             full=self.full,
         )  # fmt: skip
-        return found, behind
+        return result, behind
 
     @cached_property
     def enough(self) -> list[int]:
@@ -271,7 +271,7 @@ class Update:
         useful = len(self.corpus) >= ANEW and (self.settings.calibrate or self.settings.tunes)
         return np.flatnonzero(known).tolist() if useful else []
 
-    def decisions(self, found: list[FitResult]) -> Decisions | None:
+    def decisions(self, results: list[FitResult]) -> Decisions | None:
         """What new documents decide, a fifth at a time left out of the update; None where they are too few."""
         if not self.enough:
             return None
@@ -282,7 +282,7 @@ class Update:
         def scores(row: int) -> np.ndarray:
             past, weight, out = self.past(row), self.task.document_weights(row), np.full(len(self.corpus), np.nan)
             for k in range(folds.portions):
-                beta = self.fit(row, folds.training(k, weight), past, found[row].weights, HELD_OUT_TOL).weights
+                beta = self.fit(row, folds.training(k, weight), past, results[row].weights, HELD_OUT_TOL).weights
                 out[folds.fold == k] = (self.columns.X @ beta[:-1] + beta[-1])[folds.fold == k]
             return out
 
@@ -293,18 +293,18 @@ class Update:
     def model(self) -> LinearModel:
         rows = list(range(len(self.task)))
         fits = run_all(self._row, rows, n_jobs=self.n_jobs)
-        found = [fit for fit, _ in fits]
-        beta = np.array([fit.weights[-1] for fit in found])
-        weights = sp.csr_matrix(sp.vstack([sp.csr_matrix(fit.weights[:-1]) for fit in found]))
+        results = [fit for fit, _ in fits]
+        beta = np.array([fit.weights[-1] for fit in results])
+        weights = sp.csr_matrix(sp.vstack([sp.csr_matrix(fit.weights[:-1]) for fit in results]))
         documents = self.forget * self.memory.documents + float(self.task.weights.sum())
-        decisions = self.decisions(found)
+        decisions = self.decisions(results)
         calibration = self._calibration(decisions, weights, beta)
         shown, intercepts = (weights, beta) if calibration is None else calibration.predicting
         old = self.old
         return LinearModel(
             link=old.link, classes=self.classes, exclusive=old.exclusive, weights=shown, intercepts=intercepts,
             thresholds=self._thresholds(decisions), feature_names=self.columns.names, weighting=self.columns.weighting,
-            fits=self._fits(found), provenance=self._provenance(documents), decision=old.decision,
+            fits=self._fits(results), provenance=self._provenance(documents), decision=old.decision,
             conformal=None if decisions is None else decisions.conformal, calibration=calibration,
             coupling=self._coupling(decisions), held_out=self._held_out(decisions),
             sketch=np.unique(np.concatenate([old.sketch, sketch(self.corpus.documents)]))[:KEPT],
@@ -347,9 +347,9 @@ class Update:
         scores = self.old.held_out.get("scores")
         return decisions.summary | ({} if scores is None else {"scores": scores})
 
-    def _fits(self, found: list[FitResult]) -> FitSummary:
+    def _fits(self, results: list[FitResult]) -> FitSummary:
         of = {
-            name: np.array([getattr(fit, name) for fit in found])
+            name: np.array([getattr(fit, name) for fit in results])
             for name in ("variance", "objective", "gap", "kkt", "rounds", "converged")
         }
         positives = np.diff(self.task.targets.member.indptr)[list(self.task.targets.fitted)].astype(np.int64)
