@@ -166,6 +166,18 @@ def test_an_altered_shard_is_refused(demo: Path, tmp_path: Path, name: str) -> N
         stored_design(read(demo, work=work).documents, TextSettings()).matrix.tocsc()
 
 
+def test_a_shard_altered_after_this_process_wrote_it_is_refused(tmp_path: Path) -> None:
+    folder = WorkFolder(tmp_path / "work", "key").open()
+    folder.put("numbers", {"numbers": np.arange(1000.0)})
+    path = tmp_path / "work" / "numbers"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"the shard .*numbers is not what was written"):
+        folder.get("numbers")
+    folder.close()
+
+
 def test_a_full_disk_is_a_sentence_and_loses_nothing(
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,7 @@
 """A folder of files that are written once and never changed: each has its size and SHA-256 in the folder's list.
 
 A file is there whole or not at all: it is written beside its name, and enters the list when it is done. What another
-process left is checked against the list before it is used. One run at a time has the folder.
+process left, or this one wrote, is checked against the list before it is used. One run at a time has the folder.
 """
 
 from __future__ import annotations
@@ -115,7 +115,6 @@ class WorkFolder:
             yield writers
             for name, writer in zip(names, writers, strict=True):
                 self.files[name] = writer.finish()
-                self._checked.add(name)
                 with _disk(self.path):
                     os.replace(writer.path, self.path / name)
             self._write_list()
