@@ -180,6 +180,8 @@ def test_the_preset_of_many_labels_is_its_four_flags(run: Command, news: Path, t
     assert run("train", news, "-o", tmp_path / "preset.lapwing", "--preset", "many-labels").code == 0
     assert run("train", news, "-o", tmp_path / "flags.lapwing", *flags).code == 0
     assert (tmp_path / "preset.lapwing").read_bytes() == (tmp_path / "flags.lapwing").read_bytes()
+    other = run("train", news, "-o", tmp_path / "other.lapwing", "--preset", "many-labels", "--prior", "laplace")
+    assert other.code == 0
 
 
 def test_characters_for_unspaced_text(run: Command, tmp_path: Path) -> None:

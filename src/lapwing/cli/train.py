@@ -298,7 +298,8 @@ def command(
     if options["method"] == "selected-ridge" and not given("prior"):
         options["prior"] = ("gaussian",)
     if preset is not None:
-        options |= {name: value for name, value in PRESETS[preset].items() if not given(name)}
+        ours = {name: value for name, value in PRESETS[preset].items() if not given(name)}
+        options |= {name: value for name, value in ours.items() if name != "ratio" or not given("prior")}
     settings = train_settings(options) if like is None else settings_like(like, options["jobs"])
     work = _work_folder(data, output, reading, options["memory"], options["work_dir"])
     with closing(work), progress_bar(quiet=as_json) as progress:
