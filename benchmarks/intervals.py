@@ -84,7 +84,7 @@ def main() -> None:
         ones = np.ones(len(y))
         beta = newton.fit(Problem(X), y, ones, prior, variance=VARIANCE, tol=1e-8).weights
         began = time.perf_counter()
-        posterior = Posterior.at(X, y * (X @ beta[:-1] + beta[-1]), ones, prior.l2, "logit")
+        posterior = Posterior.at(X, y, y * (X @ beta[:-1] + beta[-1]), ones, prior.l2, "logit")
         error = np.sqrt([posterior.coefficient_variance(j) for j in range(len(beta))])
         score, variance = new @ beta[:-1] + beta[-1], posterior.score_variances(new)
         middle = time.perf_counter()

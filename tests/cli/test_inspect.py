@@ -24,6 +24,8 @@ def test_json_holds_the_whole_model(run: Command, model: Path) -> None:
     assert told["model"]["text"]["stemmer"] == "porter"
     assert told["model"]["provenance"]["corpus"] == "news.jsonl"
     assert told["model"]["provenance"]["documents"] == 45
+    assert told["model"]["held_out"]["macro_f1"] == loaded.held_out["macro_f1"]
+    assert "scores" not in told["model"]["held_out"]
     for row, record in enumerate(told["categories"]):
         assert [(w["feature"], w["weight"]) for w in record["weights"]] == loaded.row_features(row)
         assert record["features"] == len(record["weights"])
@@ -51,9 +53,10 @@ def test_the_overview(run: Command, model: Path) -> None:
     assert ended.lines[0].startswith("3 exclusive classes; ")
     assert "45 documents of news.jsonl" in ended.lines[1]
     assert "elasticnet prior, variance pooled (" in ended.lines[2]
-    assert ended.lines[4].split() == "category positives features rel. gap strongest words".split()
+    assert ended.lines[3].startswith("on unseen documents (5 folds): accuracy")
+    assert ended.lines[5].split() == "category positives features rel. gap strongest words".split()
     loaded = lapwing.load(model)
-    for row, line in enumerate(ended.lines[5:]):
+    for row, line in enumerate(ended.lines[6:]):
         name, weight = loaded.row_features(row, 1)[0]
         assert line.startswith(str(loaded.categories[row]))
         assert f"{name} {weight:+.2f}" in line

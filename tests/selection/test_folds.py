@@ -60,6 +60,19 @@ def test_equal_documents_and_groups_stay_together() -> None:
     assert fold[0] == fold[1] != fold[2] == fold[3] != fold[4] == fold[5]
 
 
+def test_twins_stay_together_across_groups_and_an_empty_group_is_none() -> None:
+    texts = [f"text {i}" for i in range(40)]
+    texts[7] = texts[3]  # of groups b and d: with them a chain
+    groups = [["a", "b", "c", "d", "", None][i % 6] for i in range(40)]
+    groups[3], groups[7] = "b", "d"
+    keys, weight = text_keys(texts, np.random.SeedSequence(0)), np.ones(40)
+    member = sp.csc_matrix(np.ones((40, 1)))
+    folds = deal(member, weight, keys, 4, groups)
+    together = {folds.fold[i] for i in range(40) if groups[i] in ("b", "d")}
+    assert len(together) == 1
+    assert len({folds.fold[i] for i in range(40) if not groups[i]}) == 4
+
+
 def test_by_time_fits_see_only_what_came_before() -> None:
     times = ["2024-03", "2024-01", "2024-02", "2024-05", "2024-04", "2024-06"]
     folds = by_time(times, np.ones(6), 2)

@@ -145,6 +145,21 @@ def test_thousands_of_categories_are_chosen_for_by_some() -> None:
     assert len(held_out.sample_rows(task, every=True)) == 200
 
 
+def test_some_of_many_exclusive_classes_are_judged_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The classes that are not judged are no rivals, and nothing can be said of which is the most probable."""
+    from lapwing.training import held_out
+
+    data = corpus(n=600, classes=6, exclusive=True)[0]
+    whole = learn(data, TrainSettings()).model
+    monkeypatch.setattr(held_out, "SAMPLE", 2)
+    some = learn(data, TrainSettings()).model
+    assert (whole.held_out["categories"], some.held_out["categories"]) == (6, 2)
+    assert "accuracy" in whole.held_out
+    assert "accuracy" not in some.held_out
+    assert some.held_out["relative_log_loss"] < 1.0
+    assert some.conformal is None
+
+
 def learn_task(data: Corpus):  # type: ignore[no-untyped-def]
     from lapwing.training import _task
 

@@ -6,8 +6,6 @@ import math
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from lapwing.cli._output import echo
 
 if TYPE_CHECKING:
@@ -95,18 +93,9 @@ def print_summary(summary: dict[str, Any]) -> None:
             f"solutions, {pruned['objective']:.6g} after pruning"
         )
     if unseen := summary["held_out"]:
-        click.echo(_on_unseen(unseen))
+        from lapwing.evaluate.measures import on_unseen
+
+        echo(on_unseen(unseen))
     for category, reason in summary.get("squeezed", {}).items():
         echo(f"  {category}: {reason}")
     echo(f"wrote {summary['model']}; try: lapwing inspect {quote(summary['model'])}")
-
-
-def _on_unseen(measured: dict[str, Any]) -> str:
-    """How the whole fares on documents it has not seen, in a line or two."""
-    right = f"accuracy {100 * measured['accuracy']:.1f} %, " if "accuracy" in measured else ""
-    some = f" of {measured['categories']} categories" if measured["categories"] > 1 else ""
-    return (
-        f"on unseen documents ({measured['folds']} folds): {right}macro F1{some} {100 * measured['macro_f1']:.1f}, "
-        f"micro F1 {100 * measured['micro_f1']:.1f}; log loss {measured['relative_log_loss']:.3f} of that of the base "
-        "rates"
-    )

@@ -150,6 +150,7 @@ def _head(model: LinearModel) -> Record:
         "text": None if model.weighting is None else model.weighting.settings.to_dict(),
         "terms": None if model.weighting is None else len(model.weighting.terms),
         "provenance": model.provenance,
+        "held_out": {name: value for name, value in model.held_out.items() if name != "scores"} or None,
     }
 
 
@@ -185,6 +186,8 @@ def _alike(model: LinearModel, name: str) -> Record:
 
 
 def _about(model: LinearModel) -> list[RenderableType]:
+    from lapwing.evaluate.measures import on_unseen
+
     provenance = model.provenance
     if not model.exclusive:
         kind = f"{len(model.classes)} categories, any number per document"
@@ -203,6 +206,7 @@ def _about(model: LinearModel) -> list[RenderableType]:
         prior
         + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
         *_history(model),
+        *([on_unseen(model.held_out)] if "macro_f1" in model.held_out else []),
         *([f"of {space['ngrams']:,} n-grams in {space['columns']:,} different sets of documents"] if space else []),
     ]
 

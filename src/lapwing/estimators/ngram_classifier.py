@@ -29,7 +29,7 @@ class NgramClassifier(TextsClassifier):
     steps : of "greedy": "cv" (as many as held-out documents prefer), a number, or "settled" (until the scores are)
     loss : "likelihood" (logistic regression), or "squared_hinge", (1 - margin)² for margins below 1, with "exact": its
         scores are margins, which calibration makes probabilities of (`calibrate`, where a variance is chosen)
-    variance : "norm" (from the single tokens, GLM07 Eq. 29), "cv", "auto", a number, or one per category; for
+    variance : "pooled", "norm" (from the single tokens, GLM07 Eq. 29), "cv", "auto", a number, or one per category; for
         "greedy" that of the intercept only
     stop_words, stemmer : none unless asked for; no n-gram spans a stop word
 

@@ -24,8 +24,8 @@ class SelectedRidgeClassifier(MAPClassifier):
 
     Parameters
     ----------
-    variance : of the ridge prior (λ = 1/(2 variance)): "norm", "cv", "auto", a number, or one per category. When it
-        is chosen, held-out documents are scored by the pruned weights
+    variance : of the ridge prior (λ = 1/(2 variance)): "pooled", "norm", "cv", "auto", a number, or one per category.
+        When it is chosen, held-out documents are scored by the pruned weights
     alpha : None for the universal penalty √(2 ln p / p), p features; a number, 0 for ridge itself; or "cv": the best
         of a grid, chosen together with the variance
     hessian : "diagonal" (the paper's closed form) or "full" (without taking features as independent; no matrix of

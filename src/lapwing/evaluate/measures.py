@@ -6,7 +6,7 @@ find and nothing was found (GLM07); `undefined=0.0` is the other convention.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -216,6 +216,19 @@ def memorised(trained_on: float | None) -> str | None:
         return None
     whole = "these documents were" if trained_on > 0.99 else f"about {100 * trained_on:.0f} % of these documents were"
     return f"{whole} trained on: the figures are of what was learned by heart, and new documents will fare worse"
+
+
+def on_unseen(held_out: Mapping[str, Any]) -> str:
+    """How a model fared on the documents that were left out of its fits one fold after the other, in a sentence."""
+    right = f"accuracy {100 * held_out['accuracy']:.1f} %, " if "accuracy" in held_out else ""
+    some = f" of {held_out['categories']} categories" if held_out["categories"] > 1 else ""
+    loss, error = held_out["relative_log_loss"], held_out["expected_calibration_error"]
+    return (
+        f"on unseen documents ({held_out['folds']} folds): {right}macro F1{some} {100 * held_out['macro_f1']:.1f}, "
+        f"micro F1 {100 * held_out['micro_f1']:.1f}"
+        + ("" if loss is None else f"; log loss {loss:.3f} of that of the base rates")
+        + ("" if error is None else f"; probabilities off by {100 * error:.2f} points on average")
+    )
 
 
 def evaluate(

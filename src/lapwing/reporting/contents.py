@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.evaluate import Assessment, compare
 from lapwing.evaluate.assessment import CategoryAssessment, memberships
-from lapwing.evaluate.measures import BLOCK_SCORES, memorised
+from lapwing.evaluate.measures import BLOCK_SCORES, memorised, on_unseen
 from lapwing.evaluate.mislabelled import ranked_suspects
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
@@ -66,6 +66,7 @@ class Contents:
             "first": self._first(categories),
             "thresholds": model.has_thresholds,
             "promises": _promises(model),
+            "unseen": on_unseen(model.held_out) if "macro_f1" in model.held_out else None,
             "evaluation": None if seen is None else _evaluation(seen),
             "calibration": None if seen is None else _calibration(seen.evaluation["calibration"]),
             "selective": None if seen is None else seen.evaluation["selective"],

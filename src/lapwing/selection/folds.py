@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from lapwing.errors import InputError
 
@@ -56,12 +57,13 @@ def deal(member: sp.csc_matrix, weight: np.ndarray, keys: np.ndarray, count: int
 
     A document counts for the rarest of its labels; those that count for one are put in the order of their keys and
     dealt out in turn, beginning where the last label left off. Documents of one group go together, for the rarest
-    label of any of them; so do documents with one key. What has no weight is never held out.
+    label of any of them; so do documents with one key, and groups that share one. An empty group is none. What has no
+    weight is never held out.
 
     member (n, classes) 0/1; weight, keys (n,); groups (n,) or None
     """
     present = np.flatnonzero(weight > 0.0)
-    unit_of = _numbers(keys if groups is None else groups, len(weight))[present]
+    unit_of = (_numbers(keys, len(weight)) if groups is None else _joined(keys, groups))[present]
     names, unit = np.unique(unit_of, return_inverse=True)
     count = min(count, len(names))
     if count < 2:
@@ -78,6 +80,19 @@ def deal(member: sp.csc_matrix, weight: np.ndarray, keys: np.ndarray, count: int
     fold = np.full(len(weight), -1)
     fold[present] = portion[unit]
     return Folds(fold, count)
+
+
+def _joined(keys: np.ndarray, groups: Any) -> np.ndarray:
+    """A number for every document, the same for those of one key or of one group, and so on from these."""
+    n = len(keys)
+    group, key = _numbers([one if _is_named(one) else f"\0{i}" for i, one in enumerate(groups)], n), _numbers(keys, n)
+    ends = (np.tile(np.arange(n), 2), np.concatenate([n + key, 2 * n + group]))  # documents, keys and groups are nodes
+    graph = sp.coo_matrix((np.ones(2 * n, dtype=bool), ends), shape=(3 * n, 3 * n))
+    return connected_components(graph, directed=False)[1][:n]
+
+
+def _is_named(group: Any) -> bool:
+    return group is not None and group != "" and group == group  # NaN is not itself
 
 
 def by_time(times: Any, weight: np.ndarray, count: int) -> Folds:

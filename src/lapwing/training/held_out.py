@@ -354,7 +354,9 @@ def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decision
 def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict[str, Any]:
     """Lines, coupling and thresholds for each fold from the other folds: nothing is judged by what it has seen."""
     task, settings, fold = judge.task, judge.task.settings, judge.folds.fold
-    two = task.targets.exclusive and len(task) == 1
+    every = len(judge.rows) == len(task)
+    exclusive = task.targets.exclusive and every  # some of many classes are judged one by one
+    two = exclusive and len(task) == 1
     classes = 2 if two else len(judge.rows)
     proba, chosen = np.zeros((len(fold), classes)), np.zeros((len(fold), classes), dtype=bool)
     for k in range(judge.folds.portions):
@@ -364,7 +366,7 @@ def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict
         scores = slope * seen.scores + offset
         coupling = judge.coupling(scores, others) if settings.calibrate else Coupling()
         proba[here] = judge.probability(scores[here], coupling)
-        if task.targets.exclusive and not two:
+        if exclusive and not two:
             chosen[here, np.argmax(scores[here], axis=1)] = True
             continue
         fixed = settings.fixed_threshold
@@ -375,8 +377,7 @@ def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict
     truth = (np.hstack([~truth, truth]) if two else truth)[judge.seen]
     proba, chosen = proba[judge.seen], chosen[judge.seen]
     tp, size = (truth & chosen).sum(axis=0), truth.sum(axis=0) + chosen.sum(axis=0)
-    whole, _ = calibration(truth, proba, exclusive=task.targets.exclusive)
-    every = len(judge.rows) == len(task)
+    whole, _ = calibration(truth, proba, exclusive=exclusive)
     seed = task.settings.random_state or 0
     conformal = Conformal.of(proba, truth, task.targets.exclusive, "folds", seed) if every else None
     occurs = truth.any(axis=0)
@@ -386,7 +387,7 @@ def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict
         "categories": len(judge.rows),
         "macro_f1": float(np.mean((2.0 * tp / np.maximum(size, 1))[occurs])),
         "micro_f1": float(2.0 * tp.sum() / max(int(size.sum()), 1)),
-        **({"accuracy": float(tp.sum() / len(truth))} if task.targets.exclusive else {}),
+        **({"accuracy": float(tp.sum() / len(truth))} if exclusive else {}),
         **whole.to_dict(),
     }
     return {"conformal": conformal, "summary": _without_nan(summary)}
