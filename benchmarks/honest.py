@@ -76,6 +76,7 @@ def ways(name: str, exclusive: bool, slow: bool) -> dict[str, Callable[[], Any]]
         "lapwing, gaussian": lambda: lapwing.MAPClassifier("gaussian"),
         "lapwing, glm07": lambda: lapwing.MAPClassifier("laplace", variance="norm", calibrate=False),
         "lapwing, cv": lambda: lapwing.MAPClassifier(variance="cv", calibrate=False),
+        "lapwing, cv, calibrated": lambda: lapwing.MAPClassifier(variance="cv"),
         "LogisticRegression": lambda: several(LogisticRegression(max_iter=1000)),
     }
     if name in SMALL or slow:
