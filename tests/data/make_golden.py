@@ -7,6 +7,7 @@ nothing is fitted, so it gives the same bytes on every machine.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import scipy.sparse as sp
 
 from lapwing.formats.model_file import SCHEMA, to_bytes
 from lapwing.model import FitSummary, LinearModel
+from lapwing.model.calibration import Calibration, Coupling
+from lapwing.model.conformal import Conformal
 from lapwing.text import TextSettings, design
 
 TRAINING = [
@@ -69,6 +72,27 @@ def golden() -> LinearModel:
     )
 
 
+def calibrated() -> LinearModel:
+    """With what unseen documents decide: lines, coupling, promises, how it fared; and the sketch of its documents."""
+    plain = golden()
+    lines = Calibration(
+        np.array([0.75, 1.25, 1.0, 0.5]), np.array([-0.5, 0.25, 0.0, 0.125]), plain.weights, plain.intercepts
+    )
+    weights, intercepts = lines.predicting
+    truth = np.eye(4, dtype=bool)[[0, 1, 2, 3, 0, 1]]
+    proba = np.where(truth, 0.625, 0.125)
+    proba[-1] = [0.5, 0.25, 0.125, 0.125]
+    held_out = {
+        "folds": 5, "documents": 6, "categories": 4, "macro_f1": 0.75, "micro_f1": 0.8125, "accuracy": 0.8125,
+        "relative_log_loss": 0.5, "expected_calibration_error": 0.0625,
+    }  # fmt: skip
+    return replace(
+        plain, exclusive=True, weights=weights, intercepts=intercepts, thresholds=np.zeros(4), calibration=lines,
+        coupling=Coupling(0.25, 0.5), held_out=held_out, sketch=np.arange(1, 7, dtype=np.uint64) << np.uint64(40),
+        conformal=Conformal.of(proba, truth, True, "folds"),
+    )  # fmt: skip
+
+
 def answers(model: LinearModel) -> dict[str, object]:
     return {
         "schema": SCHEMA,
@@ -81,11 +105,14 @@ def answers(model: LinearModel) -> dict[str, object]:
 
 
 def main() -> None:
-    model = golden()
-    path = Path(__file__).parent / f"golden-schema{SCHEMA}"
-    path.with_suffix(".lapwing").write_bytes(to_bytes(model))
-    record = json.dumps(answers(model), indent=1, ensure_ascii=True)
-    path.with_suffix(".json").write_text(record + "\n", encoding="ascii")
+    for kind, model in (("", golden()), ("-calibrated", calibrated())):
+        path = Path(__file__).parent / f"golden-schema{SCHEMA}{kind}"
+        path.with_suffix(".lapwing").write_bytes(to_bytes(model))
+        record = answers(model)
+        if kind:
+            record["together"] = model.predict_proba(TEXTS).tolist()
+            record["sets"] = [list(one) for one in model.predict_set(TEXTS, coverage=0.8)]
+        path.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=True) + "\n", encoding="ascii")
 
 
 if __name__ == "__main__":
