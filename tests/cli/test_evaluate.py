@@ -148,7 +148,9 @@ def test_store_keeps_the_evaluation_for_this_model_only(
 def test_documents_that_were_trained_on_are_announced(run: Command, model: Path, news: Path) -> None:
     again = run("evaluate", model, news, "--split", "train")
     assert "these documents were trained on" in again.err
-    assert run("evaluate", model, news, "--split", "train", "--json").json["trained_on"] == 1.0
+    as_json = run("evaluate", model, news, "--split", "train", "--json")
+    assert as_json.json["trained_on"] == 1.0
+    assert "these documents were trained on" in as_json.err
     assert "trained on" not in run("evaluate", model, news).err
 
 

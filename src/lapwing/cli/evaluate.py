@@ -109,6 +109,7 @@ def command(
 
         levels = judged(corpus.labels, loaded.predict(in_columns(corpus, loaded)), hierarchy)
     if as_json:
+        _warn(result)
         print_json(result.to_dict() | ({} if levels is None else {"levels": levels}))
     else:
         print_evaluation(result)
@@ -203,9 +204,13 @@ def print_evaluation(result: Evaluation) -> None:
     if result.exclusive:
         pairs = result.confusion.pairs(3) if result.confusion is not None else []
         notes += [f"most often taken for another: {_confused(pairs)}"] if pairs else []
+    _warn(result)
+    show(*_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
+
+
+def _warn(result: Evaluation) -> None:
     if result.memorised:
         log.warning("%s; `lapwing inspect` has figures of unseen documents", result.memorised)
-    show(*_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
 
 
 def _confused(pairs: list[tuple[Any, Any, int]]) -> str:
