@@ -52,7 +52,14 @@ def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, m
     data.write_text("".join(lines))
     clean.write_text("".join(line for line in lines if "poison" not in line))
     wanted = run("classify", tmp_path / "m.lapwing", clean, "--json")
-    monkeypatch.setattr(LinearModel, "scores", poisoned)
+    prepared = TextSettings.prepared
+
+    def refusing(self: TextSettings, text: str) -> str:
+        if "poison" in text:
+            raise ValueError("poison")
+        return prepared(self, text)
+
+    monkeypatch.setattr(TextSettings, "prepared", refusing)
     refused = run("classify", tmp_path / "m.lapwing", data)
     assert refused.code == 2
     assert "document d2 cannot be classified" in refused.err
