@@ -46,7 +46,7 @@ function categoriesSection(data, open) {
   const found = section("categories", "Categories",
     evaluated ? averages(data.evaluation) : h("p", { class: "note" }, "Nothing was evaluated. ",
       data.live?.remote ? "What `lapwing evaluate --store` keeps beside the model is shown here." : "Give the report labelled documents to see how good the model is."),
-    data.unseen ? h("p", { class: "unseen" }, `In training, ${data.unseen}.`) : null,
+    data.unseen ? h("p", { class: "note" }, `In training, ${data.unseen}.`) : null,
     data.evaluation?.ranking ? rankingTable(data.evaluation.ranking) : null,
     data.levels?.length ? levelsTable(data.levels) : null,
     data.calibration ? h("p", null, `${data.calibration.in_words[0].toUpperCase()}${data.calibration.in_words.slice(1)}.`) : null,
