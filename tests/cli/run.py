@@ -52,11 +52,16 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[b
     root = logging.getLogger()
     handlers, level, show = root.handlers[:], root.level, warnings.showwarning
 
+    def ended(code: int) -> None:  # as a command ends while threads run: here these may be of other tests
+        raise SystemExit(code)
+
     def run(*arguments: object, stdin: bytes = b"") -> Ran:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         capture.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main([str(argument) for argument in arguments])
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "_exit", ended)
+            with pytest.raises(SystemExit) as exit:
+                main([str(argument) for argument in arguments])
         out, err = capture.readouterr()
         code = exit.value.code
         assert isinstance(code, int)
