@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar, overload
@@ -50,8 +51,8 @@ class _Rows(Sequence[Value]):
         other.__dict__.update(vars(self), rows=index if self.rows is None else self.rows[index])
         return other
 
-    def _value(self, row: int) -> Value:
-        raise NotImplementedError
+    @abstractmethod
+    def _value(self, row: int) -> Value: ...
 
 
 class StoredTexts(_Rows[str]):
