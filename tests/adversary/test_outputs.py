@@ -13,8 +13,8 @@ from cli.run import Command, Ran
 
 from lapwing.engine import Checkpoint
 from lapwing.errors import InputError
+from lapwing.files import write_beside
 from lapwing.formats import load
-from lapwing.formats.files import write_beside
 
 
 def _socket(path: Path) -> None:
@@ -40,7 +40,7 @@ SPECIAL: dict[str, Callable[[Path], object]] = {
 Writes = Callable[[Path], Ran]
 
 
-@pytest.fixture(params=["train", "report", "convert", "features", "bbr", "results", "demo"])
+@pytest.fixture(params=["train", "report", "convert", "features", "bbr", "results", "demo", "export", "compare"])
 def writes(request: pytest.FixtureRequest, run: Command, news: Path, trained: Path, tmp_path: Path) -> Writes:
     """A command that writes to a place."""
     vectors = tmp_path / "v.svm"
@@ -57,6 +57,8 @@ def writes(request: pytest.FixtureRequest, run: Command, news: Path, trained: Pa
         "bbr": lambda path: run("bbr", "train", vectors, path),
         "results": lambda path: run("bbr", "classify", vectors, tmp_path / "bbr.model", "-r", path),
         "demo": lambda path: run("demo", "-o", path),
+        "export": lambda path: run("export", trained, "--to", "python", "-o", path),
+        "compare": lambda path: run("compare", trained, trained, "-o", path),
     }[request.param]
 
 

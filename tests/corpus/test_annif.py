@@ -78,8 +78,11 @@ def test_what_is_written_comes_back(tmp_path: Path, name: str) -> None:
     read = corpus.read(tmp_path / name)
     assert read.labels == [(ONE, TWO), (TWO,), ()]
     assert read.documents == (["light and shade", "optics", ""] if ".tsv" in name else texts)
+    (tmp_path / "old.tsv").write_text("old")
     with pytest.raises(InputError, match="'light' has none"):
-        write_lines(tmp_path / "no.tsv", texts, labels)
+        write_lines(tmp_path / "old.tsv", texts, labels)
+    assert (tmp_path / "old.tsv").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "old.tsv"])
     if name == "out":
         with pytest.raises(InputError, match="empty folder"):
             write_folder(tmp_path / name, texts, labels, uris)

@@ -131,7 +131,7 @@ def check_output(output: str, data: str | None = None, *, name: str = "-o") -> N
 
     `name` is what the command calls it.
     """
-    from lapwing.formats.files import output_target
+    from lapwing.files import output_target
 
     if Path(output).is_dir():
         raise InputError(f"{name} must be a file, and {output!r} is a folder; add a name, such as model.lapwing")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.errors import CorpusError, InputError, MissingExtraError
-from lapwing.formats.files import write_beside
+from lapwing.files import write_beside
 
 KEY = "parts.json"
 AT_A_TIME = 4  # parts for every worker, whose answers wait for those before them

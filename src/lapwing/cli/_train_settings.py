@@ -9,6 +9,7 @@ import click
 
 from lapwing.cli._common import READING
 from lapwing.errors import SettingsError
+from lapwing.files import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +148,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
     if value in ("smart", "none"):
         return value
     try:
-        return tuple(Path(value).read_text(encoding="utf-8").split())
+        return tuple(read_regular(value).decode().split())
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--stop-words must be smart, none or a file of words; {value}: {error}") from error
 

@@ -400,13 +400,13 @@ def _results(answers: _Answers, resultfile: str | None) -> None:
 
 
 def _write(path: str, lines: Any) -> None:
-    from lapwing.formats.files import write_beside
+    from lapwing.files import write_beside
 
     content = "".join(f"{line}\n" for line in lines)
     if path in STDIN:
         echo(content, nl=False)
     else:
-        write_beside(Path(path), content.encode())
+        write_beside(path, content.encode())
 
 
 def _evaluation(corpus: Corpus, chosen: np.ndarray) -> None:

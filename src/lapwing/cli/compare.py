@@ -49,8 +49,8 @@ def command(
     and log loss with 95 % intervals, and the documents that B knows less of.
     """
     from lapwing import compare
+    from lapwing.files import write_beside
     from lapwing.formats import load
-    from lapwing.formats.files import write_beside
     from lapwing.reporting.comparison import comparison_page
 
     if output is not None:
@@ -64,7 +64,7 @@ def command(
         comparison = compare(first, second, corpus, resamples=resamples)
     if output is not None:
         names = [Path(path).name.removesuffix(".lapwing") for path in (a, b)]
-        write_beside(Path(output), comparison_page(comparison, *names).encode())
+        write_beside(output, comparison_page(comparison, *names).encode())
     give(comparison.to_dict(), lambda: _shown(comparison), output, as_json=as_json)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -76,11 +75,11 @@ def _load(source: str, kind: str) -> LinearModel:
 
 def _write_numbers(model: LinearModel, path: str, to: str) -> None:
     """Lines of number and name; classes, where they have numbers too, after the word class."""
+    from lapwing.files import write_beside
     from lapwing.formats import bbr
-    from lapwing.formats.files import write_beside
 
     lines = [f"{i}\t{name}\n" for i, name in zip(bbr.feature_ids(model, True), model.feature_names, strict=True)]
     if to == "bmr":
         pairs = zip(bbr.class_ids(model, True), model.classes, strict=True)
         lines += [f"class\t{i}\t{label}\n" for i, label in pairs]
-    write_beside(Path(path), "".join(lines).encode())
+    write_beside(path, "".join(lines).encode())

@@ -40,8 +40,8 @@ def command(
     them.
     """
     from lapwing import drift
+    from lapwing.files import write_beside
     from lapwing.formats import load
-    from lapwing.formats.files import write_beside
     from lapwing.reporting.drift import drift_page
 
     if output is not None:
@@ -54,7 +54,7 @@ def command(
         moved = drift(loaded, corpus, rate=rate)
     if output is not None:
         name = Path(model).name.removesuffix(".lapwing")
-        write_beside(Path(output), drift_page(moved, name, corpus.name).encode())
+        write_beside(output, drift_page(moved, name, corpus.name).encode())
     give(moved.to_dict(), lambda: _shown(moved), output, as_json=as_json)
 
 

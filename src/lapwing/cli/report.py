@@ -22,6 +22,7 @@ from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.corpus.vocabulary import bare
 from lapwing.errors import InputError
+from lapwing.files import read_regular
 
 
 @click.command("report")
@@ -102,7 +103,7 @@ def read_titles(path: str) -> dict[str, str]:
     """Titles by category: lines of a category, a tab and its title."""
     titles = {}
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--titles must be a text file in UTF-8; {path}: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -14,6 +14,7 @@ from lapwing.cli._common import ExistingPath, read_documents, reading_options
 from lapwing.cli._output import echo, json_option, print_json, show, table
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.errors import InputError
+from lapwing.files import read_regular
 
 if TYPE_CHECKING:
     from lapwing.cli._progress import Progress
@@ -332,7 +333,7 @@ def _lines(path: str | None) -> list[str] | None:
     if path is None:
         return None
     try:
-        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
+        lines = [line.strip() for line in read_regular(path).decode().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"expected a list in UTF-8, one entry per line; {path}: {error}") from error
     if not any(lines):

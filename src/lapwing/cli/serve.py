@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from pathlib import Path
 
 import click
 
 from lapwing.cli._common import BROADER, ExistingPath, broader_file
 from lapwing.cli._output import echo
 from lapwing.errors import InputError
+from lapwing.files import read_regular
 
 TOKEN = "LAPWING_TOKEN"
 
@@ -103,7 +103,7 @@ def _token(path: str | None) -> str | None:
     if path is None:
         return os.environ.get(TOKEN) or None
     try:
-        token = Path(path).read_text(encoding="utf-8").strip()
+        token = read_regular(path).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--token-file must be a text file with the token; {path}: {error}") from error
     if not token:

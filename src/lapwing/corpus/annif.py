@@ -23,6 +23,7 @@ from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, is_broken, tolerant
 from lapwing.corpus.vocabulary import bare
 from lapwing.errors import InputError
+from lapwing.files import write_beside
 
 LINE = re.compile(r"[^\t]*\t\s*<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")  # of titles.tsv, by which it is known
 SUBJECTS = (".tsv", ".key")  # of a text, the first of them that is there
@@ -136,11 +137,12 @@ def write_lines(
 ) -> None:
     """titles.tsv, gzipped where its name ends in .gz. `uris` are those of labels that are names, such as
     `Vocabulary.uris`; a tab or line end in a text becomes a blank."""
-    opened = gzip.open if str(path).endswith(".gz") else open
-    with opened(path, "wt", encoding="utf-8", newline="") as file:
-        for text, row in zip(texts, labels, strict=True):
-            subjects = " ".join(f"<{_uri(label, uris)}>" for label in row)
-            file.write(f"{text.translate(TO_BLANK)}\t{subjects}\n")
+    lines = []
+    for text, row in zip(texts, labels, strict=True):
+        subjects = " ".join(f"<{_uri(label, uris)}>" for label in row)
+        lines.append(f"{text.translate(TO_BLANK)}\t{subjects}\n")
+    content = "".join(lines).encode()
+    write_beside(path, gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content)
 
 
 def write_folder(
@@ -156,8 +158,8 @@ def write_folder(
         raise InputError(f"expected an empty folder to write a corpus into, and {folder} has files in it")
     for number, (text, row) in enumerate(zip(texts, labels, strict=True), 1):
         lines = "".join(f"<{_uri(label, uris)}>\t{str(label).translate(TO_BLANK)}\n" for label in row)
-        (folder / f"{number:07d}.txt").write_text(text, encoding="utf-8", newline="")
-        (folder / f"{number:07d}.tsv").write_text(lines, encoding="utf-8", newline="")
+        write_beside(folder / f"{number:07d}.txt", text.encode())
+        write_beside(folder / f"{number:07d}.tsv", lines.encode())
 
 
 def _uri(label: Hashable, uris: Mapping[str, str] | None) -> str:

@@ -22,7 +22,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import posixpath
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,6 +32,7 @@ from lapwing.corpus.encodings import encoding_advice
 from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, split_of_folder
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
+from lapwing.corpus.patterns import search
 from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, tolerant
 from lapwing.errors import CorpusError, some
 
@@ -77,14 +77,11 @@ def by_level(entries: list[Entry], level: int) -> dict[int, Place]:
 
 def by_pattern(entries: list[Entry], pattern: str) -> dict[int, Place]:
     """The class and perhaps the split as a regular expression finds them in paths."""
-    expression, places = re.compile(pattern), {}
-    for entry in entries:
-        if match := expression.search(entry.path):
-            names = match.groupdict()
-            label = names["label"] if "label" in names else match[1] if expression.groups else match[0]
-            split = SPLIT_WORDS.get((names.get("split") or "").lower(), "")
-            if label:
-                places[entry.index] = Place(label, split or _nearest_split(posixpath.dirname(entry.path).split("/")))
+    places = {}
+    for entry, (label, split) in zip(entries, search(pattern, [entry.path for entry in entries]), strict=True):
+        if label:
+            above = _nearest_split(posixpath.dirname(entry.path).split("/"))
+            places[entry.index] = Place(label, SPLIT_WORDS.get(split.lower(), above))
     return places
 
 

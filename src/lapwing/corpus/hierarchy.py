@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lapwing.corpus.vocabulary import is_rdf, read_vocabulary
 from lapwing.errors import CorpusError, InputError, some
+from lapwing.files import read_regular
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Hierarchy:
 
 def _read_pairs(path: Path) -> Iterator[tuple[str, str]]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"expected a text file in UTF-8; {error}", str(path)) from error
     any_pair = False

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lapwing.errors import CorpusError, MissingExtraError
+from lapwing.files import read_regular, write_beside
 
 RDF = (".ttl", ".rdf", ".xml", ".nt")  # JSON-LD is not among them: its contexts are fetched from elsewhere
 
@@ -54,8 +55,8 @@ def read_vocabulary(path: str | os.PathLike[str], language: str | None = None) -
         return _read_skos(Path(path), language)
     rows = _read_csv if Path(path).suffix.lower() == ".csv" else _read_tsv
     try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            subjects = tuple(rows(stream, str(path), language))
+        lines = io.StringIO(read_regular(path).decode("utf-8-sig"), newline="")
+        subjects = tuple(rows(lines, str(path), language))
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"expected a vocabulary in UTF-8; {error}", str(path)) from error
     if not subjects:
@@ -73,7 +74,7 @@ def write_vocabulary(path: str | os.PathLike[str], vocabulary: Vocabulary, langu
     else:
         rows = ([f"<{uri}>", label, *filter(None, [code])] for uri, label, code in vocabulary.subjects)
         content = "".join("\t".join(row) + "\n" for row in rows)
-    Path(path).write_text(content, encoding="utf-8", newline="")
+    write_beside(path, content.encode())
 
 
 def bare(uri: str) -> str:
@@ -128,8 +129,7 @@ def _read_skos(path: Path, language: str | None) -> Vocabulary:
     rdflib = _rdflib()
     graph = rdflib.Graph()
     try:
-        with open(path, "rb") as stream:
-            graph.parse(file=stream, format=_format(path))
+        graph.parse(data=read_regular(path), format=_format(path))
     except Exception as error:  # rdflib has an exception of its own for every syntax
         raise CorpusError(f"expected SKOS as {_format(path)}; {error}", str(path)) from error
     skos, owl = rdflib.namespace.SKOS, rdflib.namespace.OWL

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, TypeVar
 
 from lapwing.errors import InputError
-from lapwing.formats.files import output_target
+from lapwing.files import output_target
 
 try:
     import fcntl

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lapwing.errors import InputError
 from lapwing.evaluate.assessment import SCHEMA, Assessment
-from lapwing.formats.files import read_regular, write_beside
+from lapwing.files import read_regular, write_beside
 from lapwing.model.linear import LinearModel
 
 log = logging.getLogger("lapwing")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError, MissingExtraError
-from lapwing.formats.files import write_beside
+from lapwing.files import write_beside
 from lapwing.training import run_date
 
 if TYPE_CHECKING:

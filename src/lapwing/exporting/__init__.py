@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.exporting.javascript import javascript
 from lapwing.exporting.onnx import onnx_bytes, onnx_inputs
 from lapwing.exporting.python import python
-from lapwing.formats.files import write_beside
+from lapwing.files import write_beside
 from lapwing.model import LinearModel
 from lapwing.model.linear import as_model
 from lapwing.text.beside import WithColumns
@@ -43,4 +42,4 @@ def export(model: Any, path: str | os.PathLike[str], to: str) -> None:
             "`lapwing serve` and `lapwing.load` read both"
         )
     content = EXPORTS[to](model)
-    write_beside(Path(path), content)
+    write_beside(path, content)

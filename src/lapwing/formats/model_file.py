@@ -27,8 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, LapwingError, ModelFileError
+from lapwing.files import read_regular, write_beside
 from lapwing.formats.beside import beside_from_json, beside_to_json
-from lapwing.formats.files import read_regular, write_beside
 from lapwing.formats.provenance import check_held_out, check_provenance
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.conformal import Conformal
@@ -71,7 +71,7 @@ def save(model: LinearModel, path: str | os.PathLike[str]) -> None:
     """Write beside `path`, then rename into place: an old file stays whole until the new one is."""
     content = to_bytes(model)
     from_bytes(content)  # a file that could not be read again is never written
-    write_beside(Path(path), content)
+    write_beside(path, content)
 
 
 def load(path: str | os.PathLike[str], *, tokens: Callable[[str], Iterable[str]] | None = None) -> LinearModel:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.errors import InputError, LapwingError
-from lapwing.formats.files import output_target
+from lapwing.files import output_target
 
 
 class Answers:

@@ -13,8 +13,8 @@ from lapwing.errors import InputError, some
 from lapwing.evaluate import assess, stored_assessment
 from lapwing.evaluate.documents import check_kind, check_labels, in_columns
 from lapwing.evaluate.rolled import roll_up as rolled_up
+from lapwing.files import output_target, write_beside
 from lapwing.formats import load
-from lapwing.formats.files import output_target, write_beside
 from lapwing.model import LinearModel
 from lapwing.reporting.contents import Contents, Rival, read_documents
 from lapwing.reporting.live import refusal
@@ -89,7 +89,7 @@ def report(
         contents = replace(contents, levels=_levels(linear, corpus, split, roll_up))
     html = page(contents.to_dict())
     if path is not None:
-        write_beside(Path(path), html.encode())
+        write_beside(path, html.encode())
     return Report(html, contents)
 
 

@@ -8,9 +8,9 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from lapwing.errors import PriorError
+from lapwing.files import read_regular
 from lapwing.stats.prior_table import INTERCEPT, MODE, OTHERS, PriorTable, Row, as_float, from_words, row
 from lapwing.stats.priors import Laplace, Prior, as_prior
 
@@ -147,9 +147,9 @@ def _bbr_row(words: list[str], where: str) -> Row:
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """(where, line) of every line that is neither empty nor a comment."""
     try:
-        content = Path(path).read_bytes()
+        content = read_regular(path)
     except OSError as error:
-        raise PriorError(f"cannot read the prior file {path}: {error.strerror}") from error
+        raise PriorError(f"cannot read the prior file {path}: {error.strerror or error}") from error
     for number, raw in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
         try:
             line = raw.decode()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from lapwing.errors import ModelFileError
+from lapwing.files import read_regular
 from lapwing.formats.bbr.contents import BBR_TITLE, BMR_TITLES, LINK_CODES, BbrModel, BmrModel
 
 MOST_GROUPS = 10_000
@@ -17,8 +17,7 @@ MOST_GROUPS = 10_000
 def kind_of(path: str | os.PathLike[str]) -> str:
     """ "bbr", "bmr", or "" for any other file, by its first line."""
     try:
-        with open(path, "rb") as stream:
-            first = stream.readline(200)
+        first = read_regular(path, 200)
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {path}: {error.strerror or error}") from error
     if first.startswith(BBR_TITLE.encode()):
@@ -74,7 +73,7 @@ def read_bmr_model(path: str | os.PathLike[str]) -> BmrModel:
 
 def _text(path: str | os.PathLike[str], titles: str | tuple[str, ...], program: str) -> str:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_regular(path).decode()
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {path}: {error.strerror or error}") from error
     except UnicodeDecodeError:

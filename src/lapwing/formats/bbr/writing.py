@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
+from lapwing.files import write_beside
 from lapwing.formats.bbr.contents import BBR_TITLE, BMR_TITLES, LINK_CODES, BbrModel, BmrModel
-from lapwing.formats.files import write_beside
 
 
 def write_bbr_model(model: BbrModel, path: str | os.PathLike[str]) -> None:
@@ -36,7 +35,7 @@ def write_bbr_model(model: BbrModel, path: str | os.PathLike[str]) -> None:
         f"threshold {model.threshold:.12e}",
         "endoftopic",
     ]
-    write_beside(Path(path), ("\n".join(lines) + "\n").encode())
+    write_beside(path, ("\n".join(lines) + "\n").encode())
 
 
 def _of_groups(order: list[int], groups: tuple[dict[int, float], ...]) -> Iterator[str]:
@@ -66,4 +65,4 @@ def write_bmr_model(model: BmrModel, path: str | os.PathLike[str]) -> None:
     for label, row, intercept in zip(model.classes, model.weights, model.intercepts, strict=True):
         cells = [f"{i}:{row[i]:.12e}" for i in sorted(row)] + [f"0:{intercept:.12e}"] * (intercept != 0.0)
         lines.append(" ".join(["betaClassSparse", label, *cells]))
-    write_beside(Path(path), ("\n".join(lines) + "\n").encode())
+    write_beside(path, ("\n".join(lines) + "\n").encode())

@@ -1,4 +1,4 @@
-"""Files as all commands read and write them: regular ones only, and a new one is whole or not there.
+"""Files as every room reads and writes them: regular ones only, and a new one is whole or not there.
 
 A device, a pipe or a socket in a file's place is refused by name. A symbolic link is followed: what it points to is
 written, and the link stays.
@@ -23,14 +23,15 @@ _KINDS = {
 }
 
 
-def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """The content of a regular file: a pipe or a device in its place could block for ever, and raises OSError."""
+def read_regular(path: str | os.PathLike[str], size: int = -1) -> bytes:
+    """The content of a regular file, or so many bytes of it: a pipe or a device in its place could be without end, or
+    be waited for, and raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as stream:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             raise OSError(f"expected a file, and it is {_kind(mode)}")
-        return stream.read()
+        return stream.read(size)
 
 
 def output_target(path: str | os.PathLike[str], name: str = "the output") -> Path:
@@ -52,7 +53,7 @@ def _kind(mode: int) -> str:
     return _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
-def write_beside(path: Path, content: bytes) -> None:
+def write_beside(path: str | os.PathLike[str], content: bytes) -> None:
     """Write beside `path`, then rename into place: an old file stays whole until the new one is, and lends its mode."""
     target = output_target(path)
     try:
