@@ -44,7 +44,8 @@ from sklearn.linear_model import LogisticRegression
 import lapwing.corpus
 from lapwing.engine import run_all
 from lapwing.experiments.settings import text as glm07_text
-from lapwing.selection.variance import CrossValidation, choose_variance, deal_folds, default_grid
+from lapwing.selection.folds import shuffled
+from lapwing.selection.variance import CrossValidation, choose_variance, default_grid
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import certify
@@ -263,7 +264,7 @@ class CrossValidated:
 
     def inside(self, k: int) -> list[np.ndarray]:
         """The documents of each run; runs with one class, which liblinear refuses, are left out for it."""
-        fold, y = deal_folds(self.data.Y[k], self.plan.folds, self.seeds[k]), self.data.Y[k]
+        fold, y = shuffled(self.data.Y[k], self.plan.folds, self.seeds[k]).fold, self.data.Y[k]
         return [fold != run for run in range(self.plan.runs) if len(np.unique(y[fold != run])) == 2]
 
     def ours(self, k: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,52 @@ def test_the_whole_procedure_inside_each_portion(run: Command, table: Path, tmp_
     # What training said of itself without a second data set is what another split finds.
     assert measured["mean"]["accuracy"] == pytest.approx(lapwing.load(model).held_out["accuracy"], abs=0.08)
     assert "mean" in run("evaluate", model, table, *READING, "--cv", "4").out
+
+
+@pytest.fixture(scope="module")
+def dated(table: Path) -> Path:
+    """The same with an author of ten films each, and a year that rises."""
+    head, *rows = table.read_text().splitlines()
+    path = table.parent / "dated.csv"
+    lines = (f"{row},{chr(97 + i % 20)},{1900 + i // 2}" for i, row in enumerate(rows))
+    path.write_text("\n".join([f"{head},author,year", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The corpora that models are trained on."""
+    seen: list[Any] = []
+    train = lapwing.training.train
+    monkeypatch.setattr(lapwing.training, "train", lambda corpus, *how, **more: (
+        seen.append(corpus), train(corpus, *how, **more))[1])  # fmt: skip
+    return seen
+
+
+def test_documents_kept_apart_and_portions_go_by_group(
+    run: Command, dated: Path, tmp_path: Path, fitted: list[Any]
+) -> None:
+    model, columns = tmp_path / "m.lapwing", (*READING, "--group-column", "author")
+    assert run("train", dated, "-o", model, *columns, "--holdout", "0.25").code == 0
+    assert len(set(fitted[0].groups)) == 15  # all ten films of an author, or none
+    assert len(fitted[0]) == 150
+    measured = run("evaluate", model, dated, "--cv", "4", "--json").json  # the columns are known to the model
+    assert [len(set(one.groups)) for one in fitted[1:]] == [15] * 4
+    assert [one["documents"] for one in measured["folds"]] == [50] * 4
+
+
+def test_documents_kept_apart_and_portions_go_by_time(
+    run: Command, dated: Path, tmp_path: Path, fitted: list[Any]
+) -> None:
+    model, columns = tmp_path / "m.lapwing", (*READING, "--time-column", "year", "--folds", "time")
+    ended = run("train", dated, "-o", model, *columns, "--holdout", "0.25", "--json")
+    assert ended.json["holdout"]["documents"] == 50
+    assert max(map(float, fitted[0].times)) == 1974  # the latest quarter is apart
+    assert run("train", dated, "-o", model, *columns).code == 0
+    measured = run("evaluate", model, dated, "--cv", "4", "--json").json
+    assert [max(map(float, one.times)) for one in fitted[2:]] == [1919, 1939, 1959, 1979]
+    assert [one["documents"] for one in measured["folds"]] == [40] * 4
+    assert "on all earlier ones" in run("evaluate", model, dated, "--cv", "2").out
 
 
 def test_folds_are_a_number_or_time(run: Command, table: Path, tmp_path: Path) -> None:

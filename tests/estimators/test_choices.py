@@ -44,10 +44,10 @@ def test_held_out_log_likelihood_is_that_of_a_fit_without_the_fold(data: tuple[s
     total = model.variance_curves_[0].total
     for k, variance in enumerate(grid):
         # Every document is held out once, by a fit on the other two folds: rebuild the folds from the seed.
-        from lapwing.selection.variance import deal_folds
+        from lapwing.selection.folds import shuffled
 
         y = np.where(Y[:, 0] == 1, 1.0, -1.0)
-        fold = deal_folds(y, 3, np.random.SeedSequence(0).spawn(1)[0])
+        fold = shuffled(y, 3, np.random.SeedSequence(0).spawn(1)[0]).fold
         value = 0.0
         for run in range(3):
             fitted = lapwing.MAPClassifier(variance=variance, tol=1e-8).fit(X[fold != run], Y[fold != run, 0])

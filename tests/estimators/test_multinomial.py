@@ -79,9 +79,9 @@ def test_one_variance_for_all_classes_by_cross_validation(variance: str) -> None
     assert (model.variance_ == curve.chosen).all()
     assert curve.chosen == curve.variances[np.argmax(curve.total)]
     # The log-likelihood of a fold, once more by hand.
-    from lapwing.selection.variance import deal_folds
+    from lapwing.selection.folds import shuffled
 
-    fold = deal_folds(y, 5, np.random.SeedSequence(0).spawn(3)[0])
+    fold = shuffled(y, 5, np.random.SeedSequence(0).spawn(3)[0]).fold
     out = fold == 0
     fit = joint(variance=curve.chosen, tol=1e-9).fit(X[~out], y[~out])
     likelihood = np.log(fit.predict_proba(X[out])[np.arange(out.sum()), y[out]]).sum()

@@ -57,7 +57,7 @@ def test_variance_and_thresholds_follow_the_link() -> None:
     np.testing.assert_allclose(fixed.thresholds_, 0.3)
     chosen = MAPClassifier(link="probit", variance="cv", threshold="error", threshold_data="cv", cv_folds=3).fit(X, Y)
     curve = chosen.variance_curves_[0]
-    rng = lapwing.selection.variance.deal_folds(np.where(y == 1, 1.0, -1.0), 3, np.random.SeedSequence(0).spawn(2)[0])
+    rng = lapwing.selection.folds.shuffled(np.where(y == 1, 1.0, -1.0), 3, np.random.SeedSequence(0).spawn(2)[0]).fold
     total = 0.0
     for run in range(2):  # held-out log-likelihood once more, by hand
         out = rng == run

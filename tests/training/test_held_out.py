@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ import lapwing
 from lapwing.corpus import Corpus
 from lapwing.formats import load, save
 from lapwing.formats.model_file import to_bytes
+from lapwing.selection import variance
 from lapwing.stats.links import sigmoid
-from lapwing.training import TrainSettings, learn
+from lapwing.text import TextSettings
+from lapwing.training import NgramSettings, TrainSettings, learn, ngram_search
 
 
 def corpus(n: int = 400, classes: int = 6, seed: int = 0, exclusive: bool = False) -> tuple[Corpus, np.ndarray]:
@@ -101,15 +104,20 @@ def test_threads_and_files_change_nothing(settings: dict[str, object], tmp_path:
     assert TrainSettings.from_dict(again.provenance["settings"]) == TrainSettings(**settings)  # type: ignore[arg-type]
 
 
-def test_a_tuned_threshold_claims_nothing_for_who_learned_nothing() -> None:
+@pytest.mark.parametrize("rule", ["f1", "error", "ber", "t11u"])
+@pytest.mark.parametrize("data", ["cv", "train"])
+def test_a_tuned_threshold_claims_nothing_for_who_learned_nothing(rule: str, data: str) -> None:
     rng = np.random.default_rng(0)
-    X = sp.csr_matrix(rng.random((300, 5)).round())
-    labels = [(0,) if yes else () for yes in rng.random(300) < 0.1]  # by chance
-    data = Corpus("noise", "vectors", X, labels, [str(i) for i in range(300)], False, [], np.ones(300))  # type: ignore[arg-type]
-    for prior in ("laplace", "elasticnet"):
-        model = learn(data, TrainSettings(prior=prior, threshold="f1")).model
-        if model.n_kept[0] == 0:
-            assert not model.decide(model.scores(X)).any()
+    X = sp.csr_matrix(np.hstack([rng.random((300, 5)).round(), np.arange(300)[:, None] < 60]))
+    labels = [(*((0,) if rng.random() < 0.1 else ()), *((1,) if i < 60 else ())) for i in range(300)]  # 0 by chance
+    noise = Corpus("noise", "vectors", X, labels, [str(i) for i in range(300)], False, [], np.ones(300))  # type: ignore[arg-type]
+    settings = TrainSettings(prior="laplace", variance=[1e-6, 100.0], threshold=rule, threshold_data=data)
+    model = learn(noise, settings).model
+    assert model.n_kept[0] == 0
+    assert model.n_kept[1] > 0
+    decided = model.decide(model.scores(X))
+    assert not decided[:, 0].any()
+    np.testing.assert_array_equal(decided[:, 1], np.arange(300) < 60)
 
 
 def test_class_weights_and_time_and_groups_are_respected() -> None:
@@ -126,6 +134,53 @@ def test_class_weights_and_time_and_groups_are_respected() -> None:
     assert all(len(set(part)) == 1 for part in np.split(grouped.folds.fold, 20))
     with pytest.raises(lapwing.errors.InputError, match="needs a time"):
         learn(data, TrainSettings(fold_by="time"))
+
+
+APART = [
+    {"variance": "cv"}, {"variance": "auto"}, {"variance": "cv", "multi_class": "multinomial"}, {"max_features": 5},
+    {"prior": "gaussian", "method": "selected-ridge", "alpha": "cv"},
+    {"ngrams": NgramSettings(), "variance": "cv"}, {"ngrams": NgramSettings(steps="cv"), "solver": "greedy"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["groups", "time"])
+@pytest.mark.parametrize("settings", APART, ids=str)
+def test_who_chooses_alone_respects_groups_and_time(
+    settings: dict[str, Any], way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fits are made with and judged by, at the place where all of them get it."""
+    rng, n = np.random.default_rng(4), 120
+    labels = [("a",) if yes else ("b",) for yes in rng.random(n) < 0.4]
+    words = {"a": ["good", "good", "bad"], "b": ["bad", "bad", "good"]}
+    texts = [f"n{i} {rng.choice(words[label])} {rng.choice(list('uvwxyz'))}" for i, (label,) in enumerate(labels)]
+    data = Corpus("made", "text", texts, labels, [str(i) for i in range(n)], True, [""] * n, np.ones(n))
+    mixed = rng.permutation(n)
+    data = replace(data, groups=[str(i // 6) for i in mixed]) if way == "groups" else replace(data, times=mixed)
+    seen: list[tuple[np.ndarray, np.ndarray]] = []
+    for module in (variance, ngram_search):
+        monkeypatch.setattr(
+            module, "parts_of", lambda *given, _parts=module.parts_of: _noted(seen, *_parts(*given))
+        )  # fmt: skip
+    plain = TextSettings(tf="binary", idf=False, cosine=False) if "ngrams" in settings else TextSettings()
+    if "ngrams" in settings:
+        settings = {"prior": "laplace", **settings}
+    fold_by = "time" if way == "time" else "chance"
+    learn(data, TrainSettings(text=plain, calibrate=False, fold_by=fold_by, **settings))
+    assert seen
+    for fitted, judged in seen:
+        assert fitted.any()
+        assert judged.any()
+        if way == "time":
+            assert mixed[fitted].max() < mixed[judged].min()
+        else:
+            assert not set(mixed[fitted] // 6) & set(mixed[judged] // 6)
+
+
+def _noted(
+    seen: list[tuple[np.ndarray, np.ndarray]], training: list[np.ndarray], validation: list[np.ndarray]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    seen += [(train > 0.0, held_out > 0.0) for train, held_out in zip(training, validation, strict=True)]
+    return training, validation
 
 
 def test_thousands_of_categories_are_chosen_for_by_some() -> None:

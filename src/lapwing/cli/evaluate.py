@@ -77,13 +77,15 @@ def command(
     hierarchy = read_hierarchy(broader, loaded, roll_up)
     reading = as_in_training(reading, loaded, data)
     if folds is not None:
+        from lapwing.training.again import settings_of
+
         with progress_bar(quiet=as_json) as progress:
             corpus = split_part(read_documents(data, reading, progress), split, "train")
             measured = _cross_validated(loaded, corpus, folds, float(undefined_f1), progress)
         if as_json:
             print_json({"folds": measured, **_mean_and_deviation(measured)})
         else:
-            show(*_folds(measured))
+            show(*_folds(measured, forward=settings_of(loaded).fold_by == "time"))
         return
     with progress_bar(quiet=as_json) as progress:
         corpus = split_part(read_documents(data, reading, progress), split, "test")
@@ -141,9 +143,9 @@ def _cross_validated(
 
     settings = replace(settings_of(model), n_jobs=-1)
     measured = []
-    folds = portions(corpus, count, settings.random_state)
+    folds = portions(corpus, count, settings)
     for k in range(folds.portions):
-        fitted = train(corpus.select(np.flatnonzero(folds.fold != k)), settings)
+        fitted = train(corpus.select(np.flatnonzero(folds.training(k, np.ones(len(corpus))))), settings)
         part = corpus.select(np.flatnonzero(folds.fold == k))
         result = evaluate(fitted, blocks_of(part, fitted), undefined=undefined)
         averages, calibration = result.averages(), result.calibration()
@@ -172,14 +174,15 @@ def _mean_and_deviation(measured: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _folds(measured: list[dict[str, Any]]) -> list[Table | str]:
+def _folds(measured: list[dict[str, Any]], *, forward: bool) -> list[Table | str]:
     names = list(measured[0])
     shown = table("portion", *(name.replace("_", " ").replace("f1", "F1") for name in names))
     for k, one in enumerate(measured):
         shown.add_row(str(k + 1), *(str(one[name]) if name == "documents" else f"{one[name]:.4f}" for name in names))
     for kind, values in _mean_and_deviation(measured).items():
         shown.add_row(kind, *("" if name == "documents" else f"{values[name]:.4f}" for name in names))
-    return [shown, "", "each portion by a model trained, as this one was, on all others"]
+    others = "all earlier ones" if forward else "all others"
+    return [shown, "", f"each portion by a model trained, as this one was, on {others}"]
 
 
 def _counted(blocks: Iterable[Any], total: int, progress: Progress) -> Iterator[Any]:

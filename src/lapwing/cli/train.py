@@ -31,6 +31,7 @@ from lapwing.errors import SettingsError
 if TYPE_CHECKING:
     from lapwing.corpus import Corpus, Overview
     from lapwing.shards.folder import WorkFolder
+    from lapwing.training import TrainSettings
 
 
 def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:
@@ -311,7 +312,7 @@ def command(
         apart = documents.part("validation") if validation else None
         kept_apart = None
         if holdout is not None:
-            corpus, kept_apart = _hold_out(corpus, holdout, options["seed"])
+            corpus, kept_apart = _hold_out(corpus, holdout, settings)
         announce_compiling()
         from lapwing.formats import save
         from lapwing.training import train
@@ -377,16 +378,19 @@ def _say(understood: Overview, *, err: bool) -> None:
         echo(line, err=err)
 
 
-def _hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """The documents to train on, and those kept apart: that share of every label, equal documents together."""
+def _hold_out(corpus: Corpus, share: float, settings: TrainSettings) -> tuple[Corpus, Corpus]:
+    """The documents to train on, and those kept apart: that share of every label, equal documents and groups together;
+    or the latest ones, where folds go by time."""
     import numpy as np
 
     from lapwing.training import portions
 
-    folds = portions(corpus, 100, seed)
-    # Documents of one label are in portions next to each other: those kept apart are spread evenly among all.
-    before = np.arange(folds.portions + 1) * round(share * folds.portions) // folds.portions
-    apart = (folds.fold >= 0) & (np.diff(before) > 0)[folds.fold]
+    folds = portions(corpus, 99 if settings.fold_by == "time" else 100, settings)
+    if folds.forward:
+        apart = folds.fold >= folds.portions - round(share * (folds.portions + 1))
+    else:  # documents of one label are in portions next to each other: those kept apart are spread evenly among all
+        before = np.arange(folds.portions + 1) * round(share * folds.portions) // folds.portions
+        apart = (folds.fold >= 0) & (np.diff(before) > 0)[folds.fold]
     if apart.all() or not apart.any():
         raise SettingsError(f"--holdout {share} leaves no document on one side; there are {len(corpus)}")
     return corpus.select(np.flatnonzero(~apart)), corpus.select(np.flatnonzero(apart))

@@ -1,7 +1,8 @@
 """Which documents are held out together: by chance within labels, by groups that stay together, or by time.
 
 Chance goes by what a document holds, not by where it stands: equal documents are held out together, so that none is
-judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing.
+judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing. Only where a
+category chooses for itself and neither groups nor time are given, chance is GLM07's: `shuffled`.
 """
 
 from __future__ import annotations
@@ -34,10 +35,52 @@ class Folds(NamedTuple):
             return self
         return Folds(np.where(self.fold < count, self.fold, -1), count)
 
+    def turns(self, count: int) -> range:
+        """The portions that are held out where not all of them are: with the most documents before them, if that is
+        what fits see."""
+        return range(self.portions)[-count:] if self.forward else range(self.portions)[:count]
+
     @property
     def held_out(self) -> np.ndarray:
         """(n,) whether a document is held out at all."""
         return self.fold >= 0
+
+
+class Dealing(NamedTuple):
+    """By what documents are held out together: where `times` are given by these, else by keys and groups.
+
+    keys     (n,) numbers of what the documents hold; None where times are given
+    groups   (n,) names, or None
+    times    (n,) whatever sorts, or None
+    """
+
+    keys: np.ndarray | None
+    groups: Any = None
+    times: Any = None
+
+    def folds(self, member: sp.csc_matrix, weight: np.ndarray, count: int) -> Folds:
+        """Portions of the documents, whose labels are `member` (n, classes)."""
+        if self.times is not None:
+            return by_time(self.times, weight, count)
+        assert self.keys is not None
+        return deal(member, weight, self.keys, count, self.groups)
+
+    def folds_by(self, y: np.ndarray, weight: np.ndarray, count: int) -> Folds:
+        """The same by one label for every document."""
+        labels, place = np.unique(y, return_inverse=True)
+        ones = np.ones(len(y))
+        member = sp.csc_matrix((ones, (np.arange(len(y)), place.ravel())), shape=(len(y), len(labels)))
+        return self.folds(member, weight, count)
+
+
+def shuffled(y: np.ndarray, count: int, seed: np.random.SeedSequence) -> Folds:
+    """Those of each label (positives first) shuffled and dealt out in turn, each document by itself."""
+    rng = np.random.default_rng(seed)
+    fold = np.empty(len(y), dtype=np.int64)
+    for label in np.unique(y)[::-1]:
+        rows = rng.permutation(np.flatnonzero(y == label))
+        fold[rows] = np.arange(len(rows)) % count
+    return Folds(fold, count)
 
 
 def matrix_keys(X: sp.csr_matrix, seed: np.random.SeedSequence) -> np.ndarray:

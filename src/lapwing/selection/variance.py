@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from lapwing.errors import ConvergenceWarning, SettingsError
 from lapwing.kernels.nouns import Documents
+from lapwing.selection.folds import Folds, shuffled
 from lapwing.solvers import multinomial
 from lapwing.solvers.newton import is_smooth, minimise, minimise_many
 from lapwing.solvers.problem import Problem
@@ -86,16 +87,6 @@ def default_grid(prior: Prior) -> tuple[float, ...]:
     return tuple(10.0**k for k in range(-4, 5))
 
 
-def deal_folds(y: np.ndarray, folds: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """A fold for every document: those of each label (positives first) shuffled and dealt out in turn."""
-    rng = np.random.default_rng(seed)
-    fold = np.empty(len(y), dtype=np.int64)
-    for label in np.unique(y)[::-1]:
-        rows = rng.permutation(np.flatnonzero(y == label))
-        fold[rows] = np.arange(len(rows)) % folds
-    return fold
-
-
 class Validation(NamedTuple):
     """Documents to choose by that no fit sees: X (m, d) over features, labels ±1 and weights (m,)."""
 
@@ -113,25 +104,21 @@ class Validation(NamedTuple):
         return -float(np.sum(self.weight * (log_sum_exp(scores) - scores[np.arange(len(self.y)), self.y])))
 
 
-def deal_parts(
-    y: np.ndarray,
-    weight: np.ndarray,
-    plan: CrossValidation,
-    seed: np.random.SeedSequence,
-    validation: np.ndarray | None = None,
+def parts_of(
+    weight: np.ndarray, plan: CrossValidation, chosen_by: Folds | np.ndarray
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The documents' weights to fit with and to choose by, run by run; `validation` in place of folds if given."""
-    if validation is not None:
-        return [weight], [validation]
-    fold = deal_folds(y, plan.folds, seed)
-    runs = [fold == run for run in range(plan.runs)]
-    return [np.where(out, 0.0, weight) for out in runs], [np.where(out, weight, 0.0) for out in runs]
+    """The documents' weights to fit with and to choose by, run by run: of folds, or those of a validation set."""
+    if not isinstance(chosen_by, Folds):
+        return [weight], [chosen_by]
+    turns = chosen_by.turns(plan.runs)
+    held_out = [np.where(chosen_by.fold == k, weight, 0.0) for k in turns]
+    return [chosen_by.training(k, weight) for k in turns], held_out
 
 
 class HeldOut(ABC):
     """Held-out log-likelihoods of one category; remembers what was fitted and starts from the nearest.
 
-    `validation`, where there is one, are the weights of documents to choose by, in place of folds.
+    `chosen_by` are folds, or the weights of documents to choose by in their place.
     """
 
     def __init__(
@@ -139,13 +126,12 @@ class HeldOut(ABC):
         y: np.ndarray,
         weight: np.ndarray,
         plan: CrossValidation,
-        seed: np.random.SeedSequence,
-        validation: np.ndarray | None = None,
+        chosen_by: Folds | np.ndarray,
         alphas: Sequence[float] = (0.0,),
     ) -> None:
-        self.y, self.plan, self.folded = y, plan, validation is None
+        self.y, self.plan, self.folded = y, plan, isinstance(chosen_by, Folds)
         self.alphas = sorted(alphas, reverse=True)
-        self.training, self.validation = deal_parts(y, weight, plan, seed, validation)
+        self.training, self.validation = parts_of(weight, plan, chosen_by)
         self.fitted: list[dict[float, Any]] = [{} for _ in self.training]
         self.values: dict[float, np.ndarray] = {}  # (alphas, runs), for every variance
         self.behind: set[float] = set()  # variances with a fit that did not converge: nothing is chosen by them
@@ -194,9 +180,9 @@ class _OverMatrix(HeldOut):
         y: np.ndarray,
         weight: np.ndarray,
         plan: CrossValidation,
-        seed: np.random.SeedSequence,
+        folds: Folds,
     ) -> None:
-        super().__init__(y, weight, plan, seed, None if validation is None else validation.weight, alphas)
+        super().__init__(y, weight, plan, folds if validation is None else validation.weight, alphas)
         self.problem, self.tol, self.max_iter, self.link = problem, tol, max_iter, link
         self.prior, self.intercept_variance = prior, intercept_variance
         self.hessian, self.apart = hessian, validation
@@ -339,7 +325,8 @@ def choose_variance(
     *,
     method: str,
     start: float,
-    seed: np.random.SeedSequence,
+    seed: np.random.SeedSequence | None = None,
+    folds: Folds | None = None,
     intercept_variance: float | None = None,
     tol: float = 1e-4,
     max_iter: int = 500,
@@ -350,10 +337,11 @@ def choose_variance(
 ) -> VarianceCurve:
     """The variance of one category: method "cv" over a grid, "auto" by a search that begins at `start`.
 
-    With several `alphas` (Selected Ridge) the pair is chosen that is best.
+    With several `alphas` (Selected Ridge) the pair is chosen that is best. Folds not given are dealt by chance.
     """
+    folds = folds or shuffled(y, plan.folds, seed or np.random.SeedSequence(0))
     held_out = (_JointOverMatrix if link == "softmax" else _OverMatrix)(
-        problem, prior, intercept_variance, tol, max_iter, link, hessian, validation, alphas, y, weight, plan, seed
+        problem, prior, intercept_variance, tol, max_iter, link, hessian, validation, alphas, y, weight, plan, folds
     )
     return choose(held_out, prior, method=method, start=start)
 

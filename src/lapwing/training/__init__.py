@@ -25,7 +25,7 @@ from lapwing.corpus.overview import check_labelled
 from lapwing.engine import Checkpoint, Cluster, Pool, Threads, interruptible, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import LinearModel
-from lapwing.selection.folds import Folds, by_time, deal, matrix_keys, text_keys
+from lapwing.selection.folds import Dealing, Folds, matrix_keys, text_keys
 from lapwing.shards.folder import release
 from lapwing.shards.texts import StoredTexts
 from lapwing.stats.prior_table import PriorTable
@@ -141,7 +141,7 @@ def learn(
         fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all)
         date = run_date()
     else:
-        key = fingerprint(settings, release(), task.targets, task.weights, *data)
+        key = fingerprint(settings, release(), task.targets, task.weights, corpus.groups, corpus.times, *data)
         with Checkpoint(checkpoint, key, run_date()) as finished:
             fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all, finished)
             date = finished.started
@@ -175,7 +175,10 @@ def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] |
         if values is not None and len(values) != len(corpus):
             raise InputError(f"expected one group or moment for each of {len(corpus)} documents, got {len(values)}")
     keep_duals = len(goal.fitted) * len(corpus) <= most_duals
-    return Task(goal, check_weights(corpus.weights, len(corpus)), settings, keep_duals)
+    dealing = None
+    if settings.chooses_apart and (corpus.groups is not None or settings.fold_by == "time"):
+        dealing = _dealing(corpus, settings, partial(_keys, corpus, settings))
+    return Task(goal, check_weights(corpus.weights, len(corpus)), settings, keep_duals, dealing)
 
 
 def _strategy(
@@ -271,27 +274,36 @@ def _judge(
 
 
 def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds | None:
-    count = task.settings.folds
-    if task.settings.fold_by == "time":
-        if corpus.times is None:
-            raise InputError(
-                'fold_by="time" needs a time for every document: name the column that holds it with time_column '
-                "(--time-column), or give fit() or Corpus times"
-            )
-        return by_time(corpus.times, task.weights, count)
-    of_documents = keys()
-    if len(np.unique(of_documents[task.weights > 0.0])) < LEAST:
+    dealing = _dealing(corpus, task.settings, keys)
+    if dealing.keys is not None and len(np.unique(dealing.keys[task.weights > 0.0])) < LEAST:
         log.info("fewer than %d different documents: none is held out, and the variance is by their norms", LEAST)
         return None
-    return deal(task.targets.member, task.weights, of_documents, count, corpus.groups)
+    return dealing.folds(task.targets.member, task.weights, task.settings.folds)
 
 
-def portions(corpus: Corpus, count: int, random_state: int | None = 0) -> Folds:
-    """The documents of a corpus in portions of about equal labels, equal documents and groups together."""
-    seed = np.random.SeedSequence(random_state)
-    keys = (matrix_keys if corpus.kind == "vectors" else text_keys)(corpus.documents, seed)
+def _dealing(corpus: Corpus, settings: TrainSettings, keys: Callable[[], np.ndarray]) -> Dealing:
+    """By what documents are held out, whatever they are held out for."""
+    if settings.fold_by == "chance":
+        return Dealing(keys(), corpus.groups)
+    if corpus.times is None:
+        raise InputError(
+            'fold_by="time" needs a time for every document: name the column that holds it with time_column '
+            "(--time-column), or give fit() or Corpus times"
+        )
+    return Dealing(None, times=corpus.times)
+
+
+def _keys(corpus: Corpus, settings: TrainSettings) -> np.ndarray:
+    """Of the documents as they were read."""
+    seed = np.random.SeedSequence(settings.random_state)
+    return (matrix_keys if corpus.kind == "vectors" else text_keys)(corpus.documents, seed)
+
+
+def portions(corpus: Corpus, count: int, settings: TrainSettings) -> Folds:
+    """The documents of a corpus in portions of about equal labels, equal documents and groups together; or by time."""
+    dealing = _dealing(corpus, settings, partial(_keys, corpus, settings))
     goal = targets(corpus.labels, corpus.exclusive)
-    return deal(goal.member, check_weights(corpus.weights, len(corpus)), keys, count, corpus.groups)
+    return dealing.folds(goal.member, check_weights(corpus.weights, len(corpus)), count)
 
 
 def _fit_all(

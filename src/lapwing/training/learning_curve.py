@@ -60,7 +60,7 @@ def learning_curve(
     settings = settings or TrainSettings()
     if not shares or any(not 0.0 < share <= 1.0 for share in shares):
         raise SettingsError(f"shares must be from 0 to 1, got {tuple(shares)}")
-    dealt = portions(corpus, PORTIONS, settings.random_state)
+    dealt = portions(corpus, PORTIONS, replace(settings, fold_by="chance"))
     turn = np.where(dealt.fold < 0, dealt.portions, dealt.fold)
     if test is None:
         apart = turn < max(round(HELD_OUT * dealt.portions), 1)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.selection.folds import Folds
-from lapwing.selection.variance import HeldOut, VarianceCurve, choose, deal_parts
+from lapwing.selection.variance import HeldOut, VarianceCurve, choose, parts_of
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
 from lapwing.stats.links import as_loss
 from lapwing.stats.priors import Columns, Laplace, as_prior, norm_variance
@@ -152,9 +152,9 @@ class NgramSearch:
         return _SearchPath(self, units, folds)
 
     def _of_category(self, row: int, y: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
-        """What `deal_parts` and a `HeldOut` want to know."""
-        apart = None if self.validation is None else self.validation[2]
-        return y, weight, self.settings.cv, self.task.seeds[row], apart
+        """What a `HeldOut` wants to know."""
+        chosen_by = self.task.own_folds(row, y, weight) if self.validation is None else self.validation[2]
+        return y, weight, self.settings.cv, chosen_by
 
     def _losses(self, row: int, y: np.ndarray) -> Losses:
         """The loss of every document by weights of classes, intercept last: of those to choose by, if there are any."""
@@ -168,7 +168,7 @@ class NgramSearch:
     def _choose_steps(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
         """The number of steps with the largest held-out log-likelihood; the fewest among equals."""
         slope = float(Laplace().compile(variance, 0, self.settings.intercept_variance).l1[0])
-        losses, (training, validation) = self._losses(row, y), deal_parts(*self._of_category(row, y, weight))
+        losses, (training, validation) = self._losses(row, y), parts_of(*self._of_category(row, y, weight)[1:])
         values = np.empty((len(STEP_GRID), len(training)))
         for run, (train, held_out) in enumerate(zip(training, validation, strict=True)):
             weights: dict[int, float] = {}

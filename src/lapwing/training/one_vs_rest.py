@@ -280,7 +280,8 @@ class OneVsRest(OverMatrix):
             plan, method = replace(plan, variances=(variance,)), "cv"
         return choose_variance(
             one.problem, one.y, one.weight, one.prior, plan, method=method, start=variance,
-            seed=self.task.seeds[one.row], intercept_variance=settings.intercept_variance, tol=settings.tol,
+            folds=self.task.own_folds(one.row, one.y, one.weight) if self.validation is None else None,
+            intercept_variance=settings.intercept_variance, tol=settings.tol,
             max_iter=settings.max_iter, link=settings.link, alphas=alphas, hessian=settings.hessian,
             validation=self._apart(one.row, one.features),
         )  # fmt: skip

@@ -127,10 +127,12 @@ class Polytomous(OverMatrix):
         settings, method = self.settings, str(self.settings.variance)
         if method not in ("cv", "auto"):
             return None
+        labels, weight = self.task.targets.numbers, self.task.joint_weights
         plan = replace(settings.cv, variances=settings.cv.variances or default_grid(self.features.prior))
         return choose_variance(
-            problem, self.task.targets.numbers, self.task.joint_weights, prior, plan, method=method,
-            start=float(start[0]), seed=self.task.seeds[0], intercept_variance=settings.intercept_variance,
+            problem, labels, weight, prior, plan, method=method, start=float(start[0]),
+            folds=self.task.own_folds(0, labels, weight) if self.validation is None else None,
+            intercept_variance=settings.intercept_variance,
             tol=settings.tol, max_iter=settings.max_iter, link="softmax", validation=self._apart(),
         )  # fmt: skip
 

@@ -244,6 +244,12 @@ class TrainSettings:
         return chosen and self.solver != "greedy" and self.max_features is None
 
     @property
+    def chooses_apart(self) -> bool:
+        """Whether a category chooses something for itself, by folds of its own."""
+        steps = self.ngrams is not None and self.ngrams.steps == "cv"
+        return self.variance in ("cv", "auto") or self.alpha == "cv" or self.max_features is not None or steps
+
+    @property
     def holds_out(self) -> bool:
         """Whether documents are scored by fits that did not see them."""
         chosen = self.variance in ("pooled", "cv", "auto") and as_prior(self.prior).convex

@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.selection import tune
-from lapwing.selection.folds import Folds
+from lapwing.selection.folds import Dealing, Folds, shuffled
 from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Columns, Gaussian, Jeffreys, Laplace, Prior
 from lapwing.text import Design
@@ -25,12 +25,14 @@ class Task:
     """Labels, weights and settings of all categories; `len` is the number of rows of the model.
 
     keep_duals   whether fits keep their dual points
+    dealing      by what a category that chooses for itself holds documents out; None for chance alone
     """
 
     targets: Targets
     weights: np.ndarray
     settings: TrainSettings
     keep_duals: bool = False
+    dealing: Dealing | None = None
 
     def __len__(self) -> int:
         return len(self.targets.fitted)
@@ -39,6 +41,11 @@ class Task:
     def seeds(self) -> list[np.random.SeedSequence]:
         """One for every row."""
         return np.random.SeedSequence(self.settings.random_state).spawn(len(self))
+
+    def own_folds(self, row: int, y: np.ndarray, weight: np.ndarray) -> Folds:
+        """Those by which one row chooses for itself."""
+        count = self.settings.cv.folds
+        return shuffled(y, count, self.seeds[row]) if self.dealing is None else self.dealing.folds_by(y, weight, count)
 
     @cached_property
     def given(self) -> np.ndarray | None:
@@ -94,7 +101,11 @@ class Task:
             return self.settings.fixed_threshold
         if self.settings.threshold_data == "cv":
             return float("nan")
-        return tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
+        tuned = tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
+        lowest = scores.min()
+        if lowest == scores.max():  # nothing was learned: no rule makes a claim of it
+            return max(tuned, min(float(lowest), self.settings.half))
+        return tuned
 
 
 class Path(Protocol):
