@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import fields, replace
 from datetime import date
@@ -12,6 +13,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model.build import TEXTS, assert_same, model, text_model
+from safetensors.numpy import load as unpack
+from safetensors.numpy import save as pack
 
 from lapwing.errors import InputError, ModelFileError
 from lapwing.formats import load, save
@@ -331,3 +334,43 @@ def test_promises_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
         object.__setattr__(broken, one.name, wrong.get(one.name, getattr(made.conformal, one.name)))
     with pytest.raises(ModelFileError, match="the file is inconsistent"):
         from_bytes(to_bytes(replace(made, conformal=broken)))
+
+
+def retyped(content: bytes, name: str, values: np.ndarray) -> bytes:
+    """The file with another tensor of that name, sealed."""
+    size = int.from_bytes(content[:8], "little")
+    with_metadata = json.loads(content[8 : 8 + size])["__metadata__"]
+    changed = pack(unpack(content) | {name: values}, metadata=with_metadata)
+    at = changed.index(b'\\"sha256\\":\\"') + len(b'\\"sha256\\":\\"')
+    blank = changed[:at] + b"0" * 64 + changed[at + 64 :]
+    return blank[:at] + hashlib.sha256(blank).hexdigest().encode() + blank[at + 64 :]
+
+
+def test_integers_are_as_narrow_as_they_can_be() -> None:
+    made = with_promises()
+    content = to_bytes(made)
+    tensors = unpack(content)
+    assert {tensors[name].dtype for name in ("weights_index", "fit_rounds", "terms_ptr")} == {np.dtype(np.uint8)}
+    assert tensors["weights_data"].dtype == np.float64
+    wide = retyped(content, "weights_index", tensors["weights_index"].astype(np.int32))
+    assert_same(from_bytes(wide), made)
+    assert_same(from_bytes(content), made)
+    assert from_bytes(content).weights.indices.dtype == np.int32
+
+
+def test_narrow_integers_are_looked_at_as_all_others() -> None:
+    content = to_bytes(with_promises())
+    index = unpack(content)["weights_index"]
+    beyond = index.astype(np.uint32)
+    beyond[0] = 2**32 - 1  # -1 once it is an int32
+    for values, says in (
+        (beyond, "a weight belongs to no feature"),
+        (index.astype(np.int64), "wrong type"),
+        (index.astype(np.float64), "wrong type"),
+        (index.astype(np.int8), "wrong type"),
+    ):
+        with pytest.raises(ModelFileError, match=says):
+            from_bytes(retyped(content, "weights_index", values))
+    old = to_bytes(text_model())
+    with pytest.raises(ModelFileError, match="wrong type"):
+        from_bytes(retyped(old, "weights_index", unpack(old)["weights_index"].astype(np.uint8)))

@@ -11,6 +11,7 @@ from lapwing.selection.calibration import (
     COMMON,
     OWN,
     Line,
+    columns,
     common_line,
     fit_coupling,
     fit_line,
@@ -29,7 +30,7 @@ def drawn(slope: float, offset: float, link: str, n: int = 20_000, seed: int = 0
 @pytest.mark.parametrize("link", LINKS)
 def test_the_line_that_drew_the_labels_is_found(link: str) -> None:
     scores, y = drawn(0.6, -0.8, link)
-    line, _ = common_line(scores[:, None], y[:, None], np.ones((len(y), 1)), LINKS[link])
+    line, _ = common_line(columns(scores[:, None], y[:, None], np.ones((len(y), 1))), LINKS[link])
     assert line.slope == pytest.approx(0.6, abs=0.05)
     assert line.offset == pytest.approx(-0.8, abs=0.08)
 
@@ -66,8 +67,8 @@ def test_a_rare_category_stays_with_the_others_and_a_frequent_one_goes_its_way()
     y = np.where(rng.random(scores.shape) < 1.0 / (1.0 + np.exp(-slopes * scores)), 1.0, -1.0)
     weight = np.ones_like(y)
     weight[20:, 3] = 0.0  # twenty documents say that it is steeper
-    mean, few = own_lines(scores, y, weight, LINKS["logit"], Line())
-    many = own_lines(scores, y, np.ones_like(y), LINKS["logit"], Line())[1]
+    mean, few = own_lines(columns(scores, y, weight), LINKS["logit"], Line())
+    many = own_lines(columns(scores, y, np.ones_like(y)), LINKS["logit"], Line())[1]
     assert abs(few[3].slope - mean.slope) < 0.3
     assert many[3].slope == pytest.approx(2.0, abs=0.2)
 
@@ -92,9 +93,9 @@ def test_documents_of_one_score_are_as_good_as_one_of_their_weight(link: str, mo
     scores[rng.random(scores.shape) < 0.7] = -3.0
     y = np.where(rng.random(scores.shape) < LINKS[link].probability(scores), 1.0, -1.0)
     weight = rng.integers(0, 3, scores.shape).astype(np.float64)
-    line, loss = common_line(scores, y, weight, LINKS[link])
-    lines = own_lines(scores, y, weight, LINKS[link], line)[1]
+    line, loss = common_line(columns(scores, y, weight), LINKS[link])
+    lines = own_lines(columns(scores, y, weight), LINKS[link], line)[1]
     monkeypatch.setattr("lapwing.selection.calibration.CROWD", 1)
-    together = common_line(scores, y, weight, LINKS[link])
+    together = common_line(columns(scores, y, weight), LINKS[link])
     assert np.allclose([*together[0], together[1]], [*line, loss], rtol=1e-6)
-    assert np.allclose(own_lines(scores, y, weight, LINKS[link], line)[1], lines, rtol=1e-6)
+    assert np.allclose(own_lines(columns(scores, y, weight), LINKS[link], line)[1], lines, rtol=1e-6)

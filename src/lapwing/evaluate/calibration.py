@@ -26,6 +26,7 @@ LEAST = float(np.finfo(np.float64).eps)  # a probability of 0 counts as this muc
 BAND = 1.959963984540054  # standard errors to each side: 95 %
 LIMIT = 1.6448536269514722  # 95 % of a normal variable lie below
 
+HELD = 2**22  # probabilities that are looked at together
 N, P, TRUE, LOSS_IN, LOSS_OUT, SQUARE = range(6)  # columns of a tally
 
 
@@ -35,7 +36,11 @@ def tally(proba: np.ndarray, truth: np.ndarray) -> np.ndarray:
     Of every bin: its documents, the sum of their p, how many are in the category, the log loss of these, that of the
     others, and the squared error.
     """
-    categories = proba.shape[1]
+    documents, categories = proba.shape
+    step = max(HELD // max(documents, 1), 1)
+    if categories > step:
+        parts = [slice(first, first + step) for first in range(0, categories, step)]
+        return np.concatenate([tally(proba[:, part], truth[:, part]) for part in parts])
     place = np.searchsorted(EDGES[1:-1], proba, side="right") + BINS * np.arange(categories)
     loss = -np.log(np.maximum(np.where(truth, proba, 1.0 - proba), LEAST))
     error = np.where(truth, 1.0 - proba, proba) ** 2

@@ -1,15 +1,15 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
-Schema 2; a model that schema 1 can hold, without short n-grams and all that unseen documents taught, is written as
-that. Tensors: terms (UTF-8 bytes of all names) with terms_ptr, document_frequency for text models and, where a prior
-named any, `named`, the terms that have a column however rare; weights by rows (weights_ptr, weights_index,
-weights_data), intercepts, thresholds, and one fit_* entry per category; calibration_* where unseen documents calibrated
-it, the weights being those before that; conformal_* where they let it promise a coverage; `sketch`, by which documents
-trained on are known again. The JSON names the schema, link, labels, text settings, provenance and how it fared with
-unseen documents, and carries a SHA-256 over every byte of the file, its own 64 digits read as zeros. After the hash
-every size, pointer, index and number is still checked: a file can be well-hashed and hostile. Nothing in it is ever
-executed, and nothing larger than the file itself is allocated from a number it states.
-memory_* stands for what an update needs of earlier documents (model/memory.py).
+Schema 2, in which integers have the narrowest type that holds them; a model that schema 1 can hold, without short
+n-grams and all that unseen documents taught, is written as that. Tensors: terms (UTF-8 bytes of all names) with
+terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms that have a column
+however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and one fit_* entry
+per category; calibration_* where unseen documents calibrated it, the weights being those before that; conformal_* where
+they let it promise a coverage; `sketch`, by which documents trained on are known again. The JSON names the schema,
+link, labels, text settings, provenance and how it fared with unseen documents, and carries a SHA-256 over every byte of
+the file, its own 64 digits read as zeros. After the hash every size, pointer, index and number is still checked: a file
+can be well-hashed and hostile. Nothing in it is ever executed, and nothing larger than the file itself is allocated
+from a number it states. memory_* stands for what an update needs of earlier documents (model/memory.py).
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ KEY = "lapwing"
 BLANK_HASH = "0" * 64
 CALIBRATION = ("slope", "offset")
 
+_NARROW = (np.uint8, np.uint16, np.uint32)
 _FIT_TYPES = {"rounds": np.int64, "converged": np.uint8, "positives": np.int64}
 _TYPES: dict[str, type] = {
     "terms": np.uint8,
@@ -171,6 +172,8 @@ def to_bytes(model: LinearModel) -> bytes:
         tensors |= {f"conformal_{name}": getattr(model.conformal, name) for name in _CONFORMAL_TYPES}
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     exact: dict[str, np.ndarray] = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
+    if header["schema"] > 1:
+        exact = {name: _narrow(values) for name, values in exact.items()}
     try:
         content = pack(exact, metadata={KEY: _canonical(header)})
     except (TypeError, ValueError, RecursionError) as error:
@@ -187,6 +190,21 @@ def _schema(model: LinearModel) -> int:
     unseen = model.conformal or model.calibration or model.held_out or model.memory
     new = new or (text is not None and text.max_gap > 0) or model.link not in ("logit", "probit", "softmax")
     return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """Integers in the first of `_NARROW` that holds them all."""
+    if values.dtype.kind != "i" or values.min(initial=0) < 0:
+        return values
+    largest = values.max(initial=0)
+    return values.astype(next((one for one in _NARROW if largest <= np.iinfo(one).max), values.dtype))
+
+
+def _wide(values: np.ndarray, dtype: type, name: str, schema: int) -> np.ndarray:
+    """As the type that the rest of the package knows; numbers that it does not hold come out negative."""
+    narrow = schema > 1 and np.issubdtype(dtype, np.signedinteger) and values.dtype in _NARROW
+    _need((values.dtype == dtype or narrow) and values.ndim == 1, f"{name} has the wrong type or shape")
+    return values.astype(dtype, copy=False)
 
 
 def _named(weighting: Weighting) -> np.ndarray:
@@ -281,8 +299,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     if "conformal" in header:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     _need(set(tensors) == set(types), "its tensors are not those of a model")
-    for name, dtype in types.items():
-        _need(tensors[name].dtype == dtype and tensors[name].ndim == 1, f"{name} has the wrong type or shape")
+    tensors = {name: _wide(tensors[name], dtype, name, header["schema"]) for name, dtype in types.items()}
     classes = _labels(header["classes"])
     _need(isinstance(header["exclusive"], bool), "exclusive is not true or false")
     _need(is_model_link(header["link"]), f"unknown link {header['link']!r}")

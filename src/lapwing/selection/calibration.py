@@ -32,7 +32,7 @@ CLOSE = 1e-8  # relative fall of what is minimised at which a line is found
 CROWD = 20_000  # documents from which it is worth to look for those of one score
 MOST = 2_000_000  # scores that the common line is drawn through; more would not move it
 
-_Column = tuple[np.ndarray, np.ndarray, np.ndarray]
+Column = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Line(NamedTuple):
@@ -91,27 +91,21 @@ def fit_line(
     return best, float(weight @ link.loss(y * (best.slope * scores + best.offset), y))
 
 
-def common_line(scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link) -> tuple[Line, float]:
-    """One line for all categories, and the loss along it: scores, labels ±1 and weights (n, rows) each.
+def columns(
+    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, documents: np.ndarray | slice = slice(None)
+) -> list[Column]:
+    """Scores, labels and weights of every category, of some documents: (n, rows) each, labels ±1.
 
-    Of N documents with a label all right, the next may still be wrong: each counts as wrong by 1/(N + 2) (Platt 1999).
+    Of many documents most hold none of its words and score the same: documents of one label and score are one, with the
+    sum of their weights.
     """
-    s, signs, w = (np.concatenate(part) for part in zip(*_columns(scores, y, weight), strict=True))
-    inside, outside = float(w[signs > 0.0].sum()), float(w[signs < 0.0].sum())
-    doubt = np.where(signs > 0.0, 1.0 / (inside + 2.0), 1.0 / (outside + 2.0))
-    thin = -(-s.size // MOST)
-    line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON, doubt[::thin])
-    return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset), signs))
+    if len(scores) < CROWD:
+        return list(zip(scores[documents].T, y[documents].T, weight[documents].T, strict=True))
+    parts = zip(scores.T, y.T, weight.T, strict=True)
+    return [_condensed(s[documents], signs[documents], w[documents]) for s, signs, w in parts]
 
 
-def _columns(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[_Column]:
-    """Scores, labels and weights of every category. Of many documents most hold none of its words and score the same:
-    documents of one label and score are one, with the sum of their weights."""
-    columns = list(zip(scores.T, y.T, weight.T, strict=True))
-    return columns if len(scores) < CROWD else [_condensed(*column) for column in columns]
-
-
-def _condensed(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> _Column:
+def _condensed(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Column:
     parts = []
     for label in (1.0, -1.0):
         here = np.flatnonzero((y == label) & (weight > 0.0))
@@ -121,26 +115,30 @@ def _condensed(scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> _Column
     return s, signs, w
 
 
-def own_lines(
-    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, start: Line
-) -> tuple[Line, list[Line]]:
+def common_line(columns: Sequence[Column], link: Link) -> tuple[Line, float]:
+    """One line for all categories, and the loss along it.
+
+    Of N documents with a label all right, the next may still be wrong: each counts as wrong by 1/(N + 2) (Platt 1999).
+    """
+    s, signs, w = (np.concatenate(part) for part in zip(*columns, strict=True))
+    inside, outside = float(w[signs > 0.0].sum()), float(w[signs < 0.0].sum())
+    doubt = np.where(signs > 0.0, 1.0 / (inside + 2.0), 1.0 / (outside + 2.0))
+    thin = -(-s.size // MOST)
+    line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON, doubt[::thin])
+    return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset), signs))
+
+
+def own_lines(columns: Sequence[Column], link: Link, start: Line) -> tuple[Line, list[Line]]:
     """(the mean of all lines, a line for every category), from the common line on."""
-    columns = _columns(scores, y, weight)
     mean, lines = start, [start] * len(columns)
     for _ in range(TURNS if len(lines) > 2 else 0):
-        lines = _lines(columns, link, mean, lines)
+        lines = lines_around(columns, link, mean, lines)
         mean = Line(*np.mean(lines, axis=0).tolist())
-    return mean, _lines(columns, link, mean, lines)
+    return mean, lines_around(columns, link, mean, lines)
 
 
-def lines_around(
-    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, link: Link, mean: Line, starts: Sequence[Line]
-) -> list[Line]:
+def lines_around(columns: Sequence[Column], link: Link, mean: Line, starts: Sequence[Line]) -> list[Line]:
     """A line for every category around a mean that is known, each from a line near it."""
-    return _lines(_columns(scores, y, weight), link, mean, starts)
-
-
-def _lines(columns: list[_Column], link: Link, mean: Line, starts: Sequence[Line]) -> list[Line]:
     spread = (OWN[0] * mean.slope, OWN[1])
     return [
         fit_line(*column, link, mean, spread, start=start)[0] for column, start in zip(columns, starts, strict=True)

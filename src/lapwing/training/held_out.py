@@ -24,7 +24,16 @@ from lapwing.evaluate.calibration import calibration
 from lapwing.model.calibration import Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.selection import tune
-from lapwing.selection.calibration import Line, common_line, fit_coupling, fit_temperature, lines_around, own_lines
+from lapwing.selection.calibration import (
+    Column,
+    Line,
+    columns,
+    common_line,
+    fit_coupling,
+    fit_temperature,
+    lines_around,
+    own_lines,
+)
 from lapwing.selection.folds import Folds
 from lapwing.stats.links import Link, as_link, softmax
 from lapwing.training.task import Path, Strategy, Task
@@ -45,6 +54,7 @@ UNSEEN = "scoring unseen documents"
 
 TUNABLE = 3  # documents of a category from which its threshold is tuned
 Progress = Callable[[str, int, int], None]
+Lines = tuple[np.ndarray, np.ndarray]  # slopes and offsets of rows
 
 
 @dataclass(frozen=True)
@@ -137,9 +147,9 @@ class Judge:
         self.task, self.rows, self.folds = task, list(rows), folds
         self.link: Link = as_link(task.settings.link)
         self.joint = task.settings.joint
-        self.y = np.column_stack([task.signs(row) for row in rows])
-        columns = [task.joint_weights if self.joint else task.document_weights(row) for row in rows]
-        self.weight = np.where(folds.held_out[:, None], np.column_stack(columns), 0.0)
+        self.y = np.column_stack([task.signs(row).astype(np.int8) for row in rows])
+        weights = (task.joint_weights if self.joint else task.document_weights(row) for row in rows)
+        self.weight = np.column_stack([np.where(folds.held_out, weight, 0.0) for weight in weights])
         self.seen = np.flatnonzero(folds.held_out)
 
     @property
@@ -156,10 +166,13 @@ class Judge:
             values, classes, weight = self._classes(t * scores, self.seen)
             p = softmax(values)[np.arange(len(classes)), classes]
             return -float(weight @ np.log(np.maximum(p, 1e-300)))
-        y, weight = self.y[self.seen], self.weight[self.seen]
         if calibrate:
-            return common_line(scores[self.seen], y, weight, self.link)[1]
+            return common_line(self._columns(scores, self.seen), self.link)[1]
+        y, weight = self.y[self.seen], self.weight[self.seen]
         return float(np.sum(weight * self.link.loss(y * scores[self.seen], y)))
+
+    def _columns(self, scores: np.ndarray, documents: np.ndarray) -> list[Column]:
+        return columns(scores, self.y, self.weight, documents)
 
     def _classes(self, scores: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return scores[documents], self.task.targets.numbers[documents], self.weight[documents, 0]
@@ -168,26 +181,27 @@ class Judge:
         """The lines of all rows by some documents, given the mean and the lines by all."""
         if self.joint or len(self.rows) == 1:
             return self.lines(scores, documents)[1]
-        return lines_around(scores[documents], self.y[documents], self.weight[documents], self.link, mean, near)
+        return lines_around(self._columns(scores, documents), self.link, mean, near)
 
     def lines(self, scores: np.ndarray, documents: np.ndarray) -> tuple[Line, list[Line]]:
         """The mean line and that of every row, by some documents."""
         if self.joint:
             line = Line(fit_temperature(*self._classes(scores, documents)))
             return line, [line] * len(self.rows)
-        s, y, weight = scores[documents], self.y[documents], self.weight[documents]
-        common, _ = common_line(s, y, weight, self.link)
+        every = self._columns(scores, documents)
+        common, _ = common_line(every, self.link)
         if len(self.rows) == 1:
             return common, [common]
-        return own_lines(s, y, weight, self.link, common)
+        return own_lines(every, self.link, common)
 
-    def thresholds(self, scores: np.ndarray, documents: np.ndarray) -> np.ndarray:
-        """Tuned on calibrated scores of some documents; NaN where the settings fix them, or hardly any document is in
-        the category: the fit that scores its only one has seen none."""
+    def thresholds(self, scores: np.ndarray, documents: np.ndarray, lines: Lines) -> np.ndarray:
+        """Tuned on scores of some documents, calibrated by these lines; NaN where the settings fix them, or hardly any
+        document is in the category: the fit that scores its only one has seen none."""
         settings = self.task.settings
         if settings.fixed_threshold is not None or settings.threshold_data == "train" or self.joint:
             return np.full(len(self.rows), np.nan)
-        parts = zip(scores[documents].T, self.y[documents].T, self.weight[documents].T, strict=True)
+        slope, offset = lines
+        parts = zip((slope * scores[documents] + offset).T, self.y[documents].T, self.weight[documents].T, strict=True)
         return np.array([
             tune(settings.threshold, s, y, weight)  # type: ignore[arg-type]
             if np.count_nonzero((y > 0.0) & (weight > 0.0)) >= TUNABLE else np.nan
@@ -200,11 +214,11 @@ class Judge:
         exclusive = self.task.targets.exclusive and len(self.rows) > 1
         return exclusive and not self.joint and len(self.rows) == len(self.task)
 
-    def coupling(self, scores: np.ndarray, documents: np.ndarray) -> Coupling:
+    def coupling(self, scores: np.ndarray, documents: np.ndarray, lines: Lines) -> Coupling:
         if not self.couples:
             return Coupling()
-        values, classes, _ = self._classes(scores, documents)
-        return fit_coupling(values, classes, self.task.joint_weights[documents], self.link)
+        (values, classes, _), (slope, offset) = self._classes(scores, documents), lines
+        return fit_coupling(slope * values + offset, classes, self.task.joint_weights[documents], self.link)
 
     def probability(self, scores: np.ndarray, coupling: Coupling) -> np.ndarray:
         """(documents, classes here) of calibrated scores, as the model will say it."""
@@ -338,14 +352,14 @@ def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decision
     common, own = judge.lines(seen.scores, judge.seen) if settings.calibrate else (Line(), [Line()] * len(judge.rows))
     slope, offset = np.full(len(task), common.slope), np.full(len(task), common.offset)
     slope[judge.rows], offset[judge.rows] = zip(*own, strict=True)
-    calibrated = slope[judge.rows] * seen.scores + offset[judge.rows]
+    lines = slope[judge.rows], offset[judge.rows]
     thresholds = np.full(len(task), np.nan)
-    thresholds[judge.rows] = judge.thresholds(calibrated, judge.seen)
+    thresholds[judge.rows] = judge.thresholds(seen.scores, judge.seen, lines)
     return Decisions(
         curve=curve,
         slope=slope if settings.calibrate else None,
         offset=offset if settings.calibrate else None,
-        coupling=judge.coupling(calibrated, judge.seen) if settings.calibrate else Coupling(),
+        coupling=judge.coupling(seen.scores, judge.seen, lines) if settings.calibrate else Coupling(),
         thresholds=thresholds,
         **_honest(judge, seen, common, list(own)),
     )
@@ -363,15 +377,17 @@ def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict
         here, others = fold == k, np.flatnonzero((fold >= 0) & (fold != k))
         own = judge.lines_without(seen.scores, others, mean, near) if settings.calibrate else near
         slope, offset = (np.array(part) for part in zip(*own, strict=True))
-        scores = slope * seen.scores + offset
-        coupling = judge.coupling(scores, others) if settings.calibrate else Coupling()
-        proba[here] = judge.probability(scores[here], coupling)
+        coupling = judge.coupling(seen.scores, others, (slope, offset)) if settings.calibrate else Coupling()
+        scores = slope * seen.scores[here] + offset
+        proba[here] = judge.probability(scores, coupling)
         if exclusive and not two:
-            chosen[here, np.argmax(scores[here], axis=1)] = True
+            chosen[here, np.argmax(scores, axis=1)] = True
             continue
         fixed = settings.fixed_threshold
-        cut = judge.thresholds(scores, others) if fixed is None else np.full(len(judge.rows), fixed)
-        yes = scores[here] > np.nan_to_num(cut, nan=settings.half)
+        cut = (
+            judge.thresholds(seen.scores, others, (slope, offset)) if fixed is None else np.full(len(judge.rows), fixed)
+        )
+        yes = scores > np.nan_to_num(cut, nan=settings.half)
         chosen[here] = np.hstack([~yes, yes]) if two else yes
     truth = judge.y > 0
     truth = (np.hstack([~truth, truth]) if two else truth)[judge.seen]
