@@ -6,8 +6,8 @@ reuters     the ten largest categories of ModApte, each against the rest, a pool
 newsgroups  three pairs of 20 Newsgroups, from far apart to close
 
 A simulation begins with two documents of either side, drawn by chance, and asks for ten at a time. Models have the text
-and the prior of the defaults, of variance 100; F1 is on the test part. modAL's uncertainty sampling around
-scikit-learn's LogisticRegression(C=100) is beside ours where it is installed, on the same matrix.
+and the prior of the defaults, of variance 100; F1 is on the test part. Where they are installed, modAL and small-text
+are beside ours, uncertainty sampling of both around scikit-learn's LogisticRegression(C=100) on the same matrix.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,17 +123,35 @@ def modal(task: Task, seed: int, most: int) -> list[tuple[int, float]]:
         labelled = np.concatenate([labelled, left[chosen]])
 
 
+def small_text(task: Task, seed: int, most: int) -> list[tuple[int, float]]:
+    from sklearn.linear_model import LogisticRegression
+    from small_text import LeastConfidence, PoolBasedActiveLearner, SklearnClassifierFactory, SklearnDataset
+
+    y = (task.y > 0.0).astype(np.int64)
+    pool = SklearnDataset(task.X, y, target_labels=np.arange(2))
+    factory = SklearnClassifierFactory(LogisticRegression(C=100.0, max_iter=1000), 2)
+    learner, labelled, curve = PoolBasedActiveLearner(factory, LeastConfidence(), pool), start(task, seed), []
+    learner.initialize_data(labelled, y[labelled])
+    count = len(labelled)
+    while True:
+        curve.append((count, f1(task.truth, learner.classifier.model.decision_function(task.test))))
+        if count >= most or count >= len(y):
+            return curve
+        chosen = learner.query(num_samples=min(BATCH, len(y) - count))
+        learner.update(y[chosen])
+        count += len(chosen)
+
+
 def ways(most: int) -> dict[str, Callable[[Task, int], list[tuple[int, float]]]]:
     def ours(strategy: str) -> Callable[[Task, int], list[tuple[int, float]]]:
         return lambda task, seed: simulate(task, strategy, seed, most)
 
     found = {strategy: ours(strategy) for strategy in STRATEGIES}
-    try:
-        import modAL  # noqa: F401
-    except ImportError:
-        print("modAL is not installed, and left out")
-    else:
-        found["modAL"] = lambda task, seed: modal(task, seed, most)
+    for title, module, peer in (("modAL", "modAL", modal), ("small-text", "small_text", small_text)):
+        if find_spec(module) is None:
+            print(f"{title} is not installed, and left out")
+        else:
+            found[title] = lambda task, seed, peer=peer: peer(task, seed, most)  # type: ignore[misc]
     return found
 
 

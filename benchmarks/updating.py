@@ -1,18 +1,23 @@
 """Reuters-21578, ModApte, in ten batches as time went by: updates beside refits and beside others' partial_fit.
 
-    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--river] [--vw]
+    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--rank 20] [--river] [--vw]
+    .venv/bin/python benchmarks/updating.py --cost [--categories 10] [--batches 10] [--rank 20]
 
 The first batch trains a model with all defaults. After each further one, on the test part: macro F1 over the categories
 that occur in it, log loss relative to that of the base rates, and the seconds of processors that the step took, all
 threads together.
 
     update, diagonal   lapwing.update: the past as a quadratic, its curvature on the diagonal
+    update, rank 20    the same with as much of the curvature between weights as a matrix of that rank holds
     update, full       the same with the curvature between all weights of a category
     refit on all       lapwing.train on all batches so far, with the variance of the first
     batch alone        the same on the last batch only
     scikit-learn       SGDClassifier(loss="log_loss").partial_fit per category, over the first batch's TfidfVectorizer
     river              LogisticRegression().learn_one per category, over its own TFIDF (slow; with --river)
     Vowpal Wabbit      a logistic learner per category over words and their counts, one pass; with --vw
+
+With --cost, what an update takes as the past grows: seconds of one core for categories of a given variance without
+calibration, the size of the model, and of its file.
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ from lapwing import update
 from lapwing.corpus import Corpus, read
 from lapwing.evaluate import membership
 from lapwing.evaluate.calibration import calibration
+from lapwing.formats.model_file import to_bytes
 from lapwing.model import LinearModel
 from lapwing.training import TrainSettings, learn
 from lapwing.training.update import merged
@@ -144,14 +150,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--categories", type=int)
     parser.add_argument("--batches", type=int, default=10)
+    parser.add_argument("--rank", type=int, default=20)
     parser.add_argument("--river", action="store_true")
     parser.add_argument("--vw", action="store_true")
+    parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
     parts, test = batches(given.batches, given.categories)
     print(f"{[len(part) for part in parts]} training documents, {len(test)} test documents")
+    if given.cost:
+        cost(parts, ("diagonal", given.rank, "full"))
+        return
     settings = TrainSettings(n_jobs=-1)
-    first = learn(parts[0], settings, curvature="full").model
-    ways: dict[str, LinearModel] = {"update, full": first, "update, diagonal": replace(first, memory=diagonal(first))}
+    kinds: dict[str, str | int] = {
+        "update, full": "full", f"update, rank {given.rank}": given.rank, "update, diagonal": "diagonal",
+    }  # fmt: skip
+    ways = {name: learn(parts[0], settings, curvature=kind).model for name, kind in kinds.items()}
+    first = ways["update, full"]
     fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
     others = {"scikit-learn": scikit(parts[0])} | ({"river": river()} if given.river else {})
     others |= {"Vowpal Wabbit": vowpal()} if given.vw else {}
@@ -174,9 +188,17 @@ def main() -> None:
             show(k, name, by_lapwing(refitted, test), time.process_time() - begun)
 
 
-def diagonal(model: LinearModel) -> Any:
-    assert model.memory is not None
-    return replace(model.memory, full=np.empty(0))
+def cost(parts: list[Corpus], kinds: Sequence[str | int]) -> None:
+    settings = TrainSettings(n_jobs=1, variance=100.0, calibrate=False)
+    for kind in kinds:
+        model = learn(parts[0], settings, curvature=kind).model
+        update(model, parts[1], n_jobs=1)  # compiled before the clock runs
+        for k, batch in enumerate(parts[1:], 2):
+            begun = time.process_time()
+            model = update(model, batch, n_jobs=1)
+            spent = time.process_time() - begun
+            size = f"{model.weights.nnz:6} weights, {len(model.feature_names):6} words"
+            print(f"{kind!s:9} batch {k:2}  {spent:5.2f} s  {size}, {len(to_bytes(model)) / 1e6:.2f} MB", flush=True)
 
 
 def show(batch: int, name: str, worth: tuple[float, float], seconds: float, note: str = "") -> None:

@@ -42,6 +42,16 @@ def test_with_the_old_documents(run: Command, parts: Path, tmp_path: Path) -> No
     assert run("inspect", tmp_path / "m", "--json").json["model"]["provenance"]["documents"] == 200
 
 
+def test_a_curvature_of_a_rank(run: Command, parts: Path, tmp_path: Path) -> None:
+    ran = run("update", parts / "old.lapwing", parts / "new.jsonl", "-o", tmp_path / "m", "--curvature", "3")
+    assert ran.code == 0
+    (record,) = run("inspect", tmp_path / "m", "--json").json["model"]["provenance"]["updates"]
+    assert record["curvature"] == "3"
+    wrong = run("update", parts / "old.lapwing", parts / "new.jsonl", "-o", tmp_path / "m", "--curvature", "some")
+    assert wrong.code == 2
+    assert "diagonal, full or a rank" in wrong.complaint
+
+
 def test_a_model_without_memory(run: Command, parts: Path, tmp_path: Path) -> None:
     build.train(parts / "old.jsonl", tmp_path / "none.lapwing", "--curvature", "none")
     ran = run("update", tmp_path / "none.lapwing", parts / "new.jsonl", "-o", tmp_path / "m")

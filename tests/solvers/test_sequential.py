@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from lapwing.solvers import sequential
 from lapwing.stats import certify
 from lapwing.stats.objective import PriorArrays
-from lapwing.stats.past import Past
+from lapwing.stats.past import Past, low_rank
 from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
 
 
@@ -41,19 +41,24 @@ def random_quadratic(d: int, seed: int) -> Past:
     return full(5.0, generator.standard_normal(d), generator.standard_normal(d), root @ root.T / d)
 
 
+def of_rank(past: Past, rank: int) -> Past:
+    """Its diagonal, and between coordinates what a rank holds of it."""
+    factor, left = low_rank(np.diagonal(past.block), lambda a: past.block[a], rank)
+    return Past(past.height, past.index, past.centre, past.slope, left, past.places, np.empty((0, 0)), factor)
+
+
 PRIORS = [Laplace(), ElasticNet(), Gaussian()]
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
-@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("rank", [0, 3, 13, None])
 @pytest.mark.parametrize("link", ["logit", "probit"])
-def test_updates_are_certified(prior: Prior, diagonal: bool, link: str) -> None:
+def test_updates_are_certified(prior: Prior, rank: int | None, link: str) -> None:
     X, y = problem(80, 12, 1)
     arrays = prior.compile(2.0, 12)
     past = random_quadratic(13, 2)
-    if diagonal:
-        past = Past(past.height, past.index, past.centre, past.slope, np.diagonal(past.block).copy(),
-                    np.empty(0, np.int64), np.empty((0, 0)))  # fmt: skip
+    if rank is not None:
+        past = of_rank(past, rank)
     weight = np.ones(80)
     found = sequential.fit(X, y, weight, arrays, past, np.zeros(13), variance=2.0, link=link, tol=1e-9)
     assert found.converged
@@ -66,14 +71,29 @@ def test_updates_are_certified(prior: Prior, diagonal: bool, link: str) -> None:
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
-def test_the_gap_bounds_the_distance_anywhere(prior: Prior) -> None:
+@pytest.mark.parametrize("rank", [4, None])
+def test_the_gap_bounds_the_distance_anywhere(prior: Prior, rank: int | None) -> None:
     X, y = problem(60, 8, 4)
     arrays, past, weight = prior.compile(1.0, 8), random_quadratic(9, 5), np.ones(60)
+    past = past if rank is None else of_rank(past, rank)
     best = sequential.fit(X, y, weight, arrays, past, np.zeros(9), variance=1.0, tol=1e-11).objective
     generator = np.random.default_rng(6)
     for _ in range(30):
         proof = certify(X, y, arrays, best + generator.standard_normal(9), None, weight, "logit", past)
         assert np.isnan(proof.gap) or proof.dual_objective <= best + 1e-8 * abs(best)
+
+
+@pytest.mark.parametrize("rank", [4, None])
+@pytest.mark.parametrize("bare", [[8], [0, 3, 8], list(range(9))])
+def test_what_is_spared_for_a_tangent_leaves_no_negative_curvature(rank: int | None, bare: list[int]) -> None:
+    """A prior without curvature in some coordinates takes its share from the past's, which stays convex."""
+    past = random_quadratic(9, 5) if rank is None else of_rank(random_quadratic(9, 5), rank)
+    l2 = np.ones(9)
+    l2[bare] = 0.0
+    arrays = Laplace().compile(1.0, 8)._replace(l2=l2)
+    spared = past.bound(arrays, np.ones(9))[0].l2 - l2
+    assert np.all(spared[bare] >= 0.0)
+    assert np.linalg.eigvalsh(past.between + np.diag(past.bend - spared))[0] >= -1e-12
 
 
 def test_ridge_with_full_curvature_is_newton_from_the_old_posterior() -> None:
@@ -124,6 +144,31 @@ def test_ten_updates_are_one_fit_where_the_loss_is_quadratic(prior: Prior) -> No
     if prior.name == "gaussian":
         expected = -np.linalg.solve(A + np.diag(arrays.l2), slope)
         assert np.abs(beta - expected).max() <= 1e-9
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
+def test_a_curvature_of_whole_rank_is_the_whole_of_it(prior: Prior) -> None:
+    """Solved by the entries of documents in place of a matrix, to the same optimum."""
+    X, y = problem(80, 12, 1)
+    arrays, past = prior.compile(2.0, 12), random_quadratic(13, 2)
+    one, other = (
+        sequential.fit(X, y, np.ones(80), arrays, kind, np.zeros(13), variance=2.0, tol=1e-13).weights
+        for kind in (past, of_rank(past, 13))
+    )
+    assert np.abs(one - other).max() <= 1e-6
+
+
+def test_what_a_rank_leaves_out_shrinks_and_stays_on_the_diagonal() -> None:
+    A, lost = random_quadratic(13, 2).block, []
+    for rank in range(14):
+        factor, left = low_rank(np.diagonal(A), lambda a: A[a], rank)
+        about = factor @ factor.T + np.diag(left)
+        assert np.allclose(np.diagonal(about), np.diagonal(A), rtol=1e-12)
+        assert np.linalg.eigvalsh(A - factor @ factor.T)[0] >= -1e-12  # what is left is no negative curvature
+        lost.append(left.sum())
+    assert np.all(np.diff(lost) < 0.0)
+    assert lost[-1] <= 1e-12 * lost[0]
+    assert np.allclose(about, A, atol=1e-12)
 
 
 def test_many_documents_make_updates_exact() -> None:

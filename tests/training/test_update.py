@@ -53,6 +53,28 @@ def test_updates_come_near_the_fit_to_all(model: LinearModel) -> None:
     assert full.fits.objective == pytest.approx(exact.fits.objective, rel=0.05)
 
 
+def test_a_curvature_of_a_rank_is_between_its_diagonal_and_all_of_it(model: LinearModel) -> None:
+    """At the rank of the weights it is all of it; the more columns, the less is left out."""
+    most = int(model.n_kept.max()) + 1
+    full = lapwing.update(model, corpus(SECOND))
+    apart, traces = [], []
+    for rank in (1, 4, 16, most):
+        remembered = learn(corpus(FIRST), SETTINGS, curvature=rank).model
+        again = from_bytes(to_bytes(remembered))
+        updated = lapwing.update(again, corpus(SECOND))
+        assert (updated.fits.gap <= 1e-4 * updated.fits.objective).all()
+        assert updated.provenance["updates"][0]["curvature"] == str(rank)
+        apart.append(distance(updated, full))
+        for kind in (model, again):
+            assert kind.memory is not None
+        pasts = [kind.memory.past(0, *kind.fitted) for kind in (model, again)]  # type: ignore[union-attr]
+        assert np.allclose(pasts[0].whole, pasts[1].whole, rtol=1e-9)  # the diagonal is whole at any rank
+        traces.append(float(pasts[1].bend[pasts[1].places].sum()))
+    assert apart[-1] < 1e-3 * max(apart[0], 1.0)
+    assert traces == sorted(traces, reverse=True)
+    assert traces[-1] <= 1e-9 * traces[0]
+
+
 def test_document_frequencies_are_those_of_all_documents(model: LinearModel) -> None:
     weighting = lapwing.update(model, corpus(SECOND)).weighting
     both = design(merged(corpus(FIRST), corpus(SECOND)).documents, SETTINGS.text).weighting
@@ -137,5 +159,8 @@ def test_what_cannot_be_updated_says_so(model: LinearModel) -> None:
         lapwing.update(replace(model, memory=None), corpus(SECOND))
     with pytest.raises(SettingsError, match="forget"):
         lapwing.update(model, corpus(SECOND), forget=0.0)
+    for wrong in ("half", 0, -1, True, 2.5):
+        with pytest.raises(SettingsError, match="diagonal, full or a rank"):
+            lapwing.update(model, corpus(SECOND), curvature=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected labels for 1 documents"):
         model.update(["text"], [])

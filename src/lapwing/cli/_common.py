@@ -16,7 +16,7 @@ import click
 
 from lapwing.cli._flags import in_flags
 from lapwing.cli._output import echo
-from lapwing.errors import ConvergenceWarning, InputError, ModelFileError, some
+from lapwing.errors import ConvergenceWarning, InputError, ModelFileError, SettingsError, some
 
 if TYPE_CHECKING:
     from lapwing.cli._progress import Progress
@@ -109,6 +109,28 @@ class NumberOrShare(click.ParamType):
         if number <= 0 or (isinstance(number, float) and number > 1.0):
             self.fail(f"expected a whole number of 1 or more, or a share such as 0.9, got {value!r}", param, ctx)
         return number
+
+
+class Curvature(click.ParamType):
+    """How much of the loss's curvature a model remembers: one of some words, or a rank."""
+
+    name = "curvature"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(self.words)}|RANK]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.words:
+            from lapwing.training.memory import rank_of
+
+            try:
+                rank_of(value)
+            except SettingsError as error:
+                self.fail(str(error), param, ctx)
+        return str(value)
 
 
 class Names(click.ParamType):

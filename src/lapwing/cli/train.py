@@ -12,6 +12,7 @@ from lapwing.cli._cluster import check_workers, cluster_client, cluster_options
 from lapwing.cli._common import (
     READING,
     SPLITS,
+    Curvature,
     ExistingPath,
     NumberOrShare,
     Size,
@@ -113,8 +114,9 @@ GROUPS = {
               help="Learn from the documents left out what probability a score means.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(min=0.01, max=0.9),
               help="Keep this share of the documents out of training, and evaluate on them.")  # fmt: skip
-@click.option("--curvature", type=click.Choice(["diagonal", "full", "none"]), default="diagonal", show_default=True,
-              help="What the model remembers of its documents' loss for `lapwing update`.")  # fmt: skip
+@click.option("--curvature", type=Curvature("diagonal", "full", "none"), default="diagonal", show_default=True,
+              help="What the model remembers of its documents' loss for `lapwing update`; between the weights of a "
+              "category nothing, all, or the most that a matrix of a RANK holds.")  # fmt: skip
 @click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
 @click.option(
     "--cv-folds",

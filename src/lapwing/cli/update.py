@@ -8,6 +8,7 @@ import click
 
 from lapwing.cli._common import (
     SPLITS,
+    Curvature,
     ExistingPath,
     check_output,
     columns_of,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--forget", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True,
               help="What the past counts for from now on: 0.9 makes ten documents of it nine.")  # fmt: skip
-@click.option("--curvature", type=click.Choice(["diagonal", "full"]),
+@click.option("--curvature", type=Curvature("diagonal", "full"),
               help="What the new model remembers for the next update.  [default: as MODEL does]")  # fmt: skip
 @click.option("--with", "old", type=ExistingPath("the documents MODEL was trained on"), metavar="OLD",
               help="The documents before are at hand: the exact optimum over them and DATA, by training anew with the "

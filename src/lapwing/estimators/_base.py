@@ -94,7 +94,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def _inputs(self, X: Any) -> Any:
         return X
 
-    def update(self, X: Any, y: Any, *, forget: float = 1.0, curvature: str | None = None) -> Self:
+    def update(self, X: Any, y: Any, *, forget: float = 1.0, curvature: str | int | None = None) -> Self:
         """Learn from these documents, too, without those of fit(): see `lapwing.update`."""
         check_is_fitted(self)
         X = self._inputs(X)

@@ -163,6 +163,9 @@ def to_bytes(model: LinearModel) -> bytes:
         header["memory"] = model.memory.documents
         tensors |= {f"memory_{name}": getattr(model.memory, name) for name in MEMORY_TYPES}
         types |= {f"memory_{name}": dtype for name, dtype in MEMORY_TYPES.items()}
+        if model.memory.rank:
+            header["memory_rank"] = model.memory.rank
+            tensors["memory_factor"], types["memory_factor"] = model.memory.factor, np.float64
     if model.coupling != Coupling():
         header["coupling"] = list(model.coupling)
     if model.held_out:
@@ -296,6 +299,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
         types["sketch"] = np.uint64
     if "memory" in header:
         types |= {f"memory_{name}": dtype for name, dtype in MEMORY_TYPES.items()}
+        types |= {"memory_factor": np.float64} if "memory_rank" in header else {}
     if "conformal" in header:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     _need(set(tensors) == set(types), "its tensors are not those of a model")
@@ -342,7 +346,11 @@ def _memory(header: dict[str, Any], tensors: dict[str, np.ndarray], weights: sp.
     if "memory" not in header:
         return None
     _need(isinstance(header["memory"], float), "the memory's documents are no number")
-    return Memory(header["memory"], **{name: tensors[f"memory_{name}"] for name in MEMORY_TYPES}).check(weights)
+    parts: dict[str, Any] = {name: tensors[f"memory_{name}"] for name in MEMORY_TYPES}
+    if "memory_rank" in header:
+        parts |= {"rank": header["memory_rank"], "factor": tensors["memory_factor"]}
+        _need(type(parts["rank"]) is int and parts["rank"] > 0, "the memory's rank is no number above 0")
+    return Memory(header["memory"], **parts).check(weights)
 
 
 def _sketch(tensors: dict[str, np.ndarray]) -> np.ndarray:

@@ -6,13 +6,14 @@ slopes are needed when later documents add theirs. It is of the weights as fitte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.stats.past import Past
+from lapwing.stats.past import Past, nothing
 
 TYPES: dict[str, type] = {
     "pointer": np.int64, "features": np.int32, "slope": np.float64, "bend": np.float64,
@@ -28,6 +29,8 @@ class Memory:
     intercept_slope, intercept_bend, height   (rows,)
     full               A over the features with a weight and the intercept, lower triangles row by row, one category
                        after the other; empty where only diagonals are kept
+    rank, factor       where it is of a rank in place of that: F over the same, row by row, of as many columns as the
+                       rank, or as there are rows
     """
 
     documents: float
@@ -39,16 +42,19 @@ class Memory:
     intercept_bend: np.ndarray
     height: np.ndarray
     full: np.ndarray
+    rank: int = 0
+    factor: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def curvature_rank(self) -> float:
+        return math.inf if len(self.full) else self.rank
 
     @classmethod
-    def of(cls, pasts: Sequence[Past], documents: float) -> Memory:
+    def of(cls, pasts: Sequence[Past], documents: float, rank: float) -> Memory:
         """From the past of every row, written at its weights; each has the intercept as its last coordinate."""
-        triangles = [past.block[np.tril_indices(len(past.places))] for past in pasts]
-        diagonals = []
-        for past in pasts:
-            bend = past.bend.copy()
-            bend[past.places] += np.diagonal(past.block)
-            diagonals.append(bend)
+        triangles = [past.block[np.tril_indices(len(past.block))] for past in pasts]
+        diagonals = [past.whole for past in pasts]
+        columns = 0 if rank == math.inf else int(rank)
         return cls(
             documents=documents,
             pointer=np.concatenate([[0], np.cumsum([len(past.index) - 1 for past in pasts])]).astype(np.int64),
@@ -59,6 +65,8 @@ class Memory:
             intercept_bend=np.array([bend[-1] for bend in diagonals]),
             height=np.array([past.height for past in pasts]),
             full=np.concatenate(triangles) if triangles else np.empty(0),
+            rank=columns,
+            factor=np.concatenate([_filled(past.factor, columns) for past in pasts]) if columns else np.empty(0),
         )
 
     def past(self, row: int, weights: sp.csr_matrix, intercepts: np.ndarray) -> Past:
@@ -68,19 +76,25 @@ class Memory:
         index = np.append(self.features[start:end].astype(np.int64), width)
         beta = np.append(weights[[row]].toarray()[0], intercepts[row])
         bend = np.append(self.bend[start:end], self.intercept_bend[row])
-        places, block = np.empty(0, np.int64), np.empty((0, 0))
+        places, block, factor = np.empty(0, np.int64), nothing(), nothing()
+        sizes = np.diff(weights.indptr).astype(np.int64) + 1
+        size = int(sizes[row])
+        if len(self.full) or self.rank:
+            kept = np.append(weights.indices[weights.indptr[row] : weights.indptr[row + 1]].astype(np.int64), width)
+            places = np.searchsorted(index, kept)
         if len(self.full):
-            sizes = np.diff(weights.indptr) + 1
             at = int(np.sum(sizes[:row] * (sizes[:row] + 1) // 2))
-            size = int(sizes[row])
             lower = np.zeros((size, size))
             lower[np.tril_indices(size)] = self.full[at : at + size * (size + 1) // 2]
             block = lower + np.tril(lower, -1).T
-            kept = np.append(weights.indices[weights.indptr[row] : weights.indptr[row + 1]].astype(np.int64), width)
-            places = np.searchsorted(index, kept)
             bend[places] = 0.0
+        elif self.rank:
+            widths = np.minimum(sizes, self.rank)
+            at = int(np.sum((sizes * widths)[:row]))
+            factor = self.factor[at : at + size * widths[row]].reshape(size, int(widths[row]))
+            bend[places] = np.maximum(bend[places] - np.sum(factor**2, axis=1), 0.0)
         slope = np.append(self.slope[start:end], self.intercept_slope[row])
-        return Past(float(self.height[row]), index, beta[index], slope, bend, places, block)
+        return Past(float(self.height[row]), index, beta[index], slope, bend, places, block, factor)
 
     def check(self, weights: sp.csr_matrix) -> Memory:
         """Itself, if it can be of these weights; ValueError else: it may come from a file."""
@@ -93,7 +107,7 @@ class Memory:
             raise ValueError("the memory's rows do not fit")
         if not len(self.features) == len(self.slope) == len(self.bend):
             raise ValueError("the memory's features and numbers differ in number")
-        if not all(np.isfinite(part).all() for part in (self.slope, self.bend, self.full, *one_each)):
+        if not all(np.isfinite(part).all() for part in (self.slope, self.bend, self.full, self.factor, *one_each)):
             raise ValueError("the memory holds numbers that are not finite")
         if np.any(self.bend < 0.0) or np.any(self.intercept_bend < 0.0) or not 0.0 <= self.documents < np.inf:
             raise ValueError("the memory's curvature is negative")
@@ -107,4 +121,14 @@ class Memory:
         sizes = np.diff(weights.indptr).astype(np.int64) + 1
         if len(self.full) not in (0, int(np.sum(sizes * (sizes + 1) // 2))):
             raise ValueError("the memory's curvature does not fit the weights")
+        if len(self.factor) != int(np.sum(sizes * np.minimum(sizes, self.rank))) or (len(self.full) and self.rank):
+            raise ValueError("the memory's curvature does not fit its rank")
         return self
+
+
+def _filled(factor: np.ndarray, rank: int) -> np.ndarray:
+    """F with as many columns as the rank, or as it has rows, row by row."""
+    size = len(factor)
+    full = np.zeros((size, min(size, rank)))
+    full[:, : factor.shape[1]] = factor
+    return full.ravel()

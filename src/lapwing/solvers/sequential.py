@@ -1,8 +1,10 @@
 """A fit to new documents and to the past: the objective of stats/objective.py with the quadratic of stats/past.py.
 
-Newton's method on a working set, as kernels/newton.py, but the matrix of the set is made here, where the past's is
-added to it. New documents are few and the past is small, so what is not the inner problem is left to NumPy and SciPy.
-Under Gaussian priors a past known on its diagonal is a Gaussian prior, too, and the ridge kernels take it as that.
+Newton's method on a working set, as kernels/newton.py. New documents are few, so that what is not the inner problem is
+left to NumPy and SciPy; and the inner problem goes by their entries, and by the past's diagonal and few columns: what a
+fit costs depends on the new documents, and not on how many weights the model has. Only where the past is known between
+all weights is the matrix of the working set made. Under Gaussian priors a past known on its diagonal is a Gaussian
+prior, too, and the ridge kernels take it as that.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.kernels.nouns import Sparse
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
@@ -18,10 +21,11 @@ from lapwing.stats.objective import Certificate, PriorArrays, certify, kkt_viola
 from lapwing.stats.past import Past
 from lapwing.stats.result import FitResult
 
-MOST = 4000  # coordinates in a working set: its matrix has 128 MB
+MOST = 4000  # coordinates in a working set whose matrix is made: it has 128 MB
 GROWTH = 100  # coordinates that enter it in a round, at least
 INNER = 1e-2  # violations of the inner problem, relative to the penalty's slope, as a share of the tolerance,
 LEAST_INNER = 1e-12  # but no less
+ENOUGH = 0.1  # share of the violations before, at which an inner problem without a matrix is left
 HALVINGS = 40
 
 
@@ -89,19 +93,15 @@ class _State:
 
     def step(self, beta: np.ndarray, inner: float) -> np.ndarray | None:
         """The next point, of a lower objective; None where there is none within rounding."""
-        from lapwing.kernels import subproblem
-
         scores = self.X @ beta[:-1] + beta[-1]
         margin = self.y * scores
         theta = self.form.theta(margin, self.y)
         pull = self.weight * self.y * theta
         gradient = self.past.gradient(beta) - np.append(self.X.T @ pull, pull.sum())
         working = self.working_set(beta, gradient)
-        part = sp.hstack([self.columns[:, working[:-1]], np.ones((len(self.y), 1))], format="csr")
+        part = sp.hstack([self.columns[:, working[:-1]], np.ones((len(self.y), 1))], format="csc")
         bend = self.weight * self.form.curvature(margin, theta, self.y)
-        H = (part.T @ part.multiply(bend[:, None])).toarray() + self.past.curvature(working)
-        b, local = beta[working].copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
-        subproblem.solve(np.ascontiguousarray(H), gradient[working].copy(), b, local, inner)
+        b = self.minimum(part, bend, working, gradient[working], beta[working], inner)
         change = b - beta[working]
         moved, before, share = part @ change, self.objective(beta, scores), 1.0
         for _ in range(HALVINGS):
@@ -112,16 +112,36 @@ class _State:
             share *= 0.5
         return None
 
+    def minimum(
+        self, part: sp.csc_matrix, bend: np.ndarray, working: np.ndarray, gradient: np.ndarray, beta: np.ndarray,
+        inner: float,
+    ) -> np.ndarray:  # fmt: skip
+        """Of the quadratic model over the working set."""
+        from lapwing.kernels import subproblem
+
+        b, local = beta.copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
+        if len(self.past.block):
+            H = (part.T @ part.multiply(bend[:, None])).toarray() + self.past.curvature(working)
+            subproblem.solve(np.ascontiguousarray(H), gradient, b, local, inner)
+            return b
+        F = self.past.factor_over(working)
+        q = self.past.diagonal(self.X.shape[1] + 1)[working] - np.sum(F**2, axis=1)
+        columns = Sparse(part.indptr, part.indices, part.data)
+        subproblem.descend(columns, bend, F, np.maximum(q, 0.0), gradient, b, local, ENOUGH, inner)
+        return b
+
     def working_set(self, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Coordinates away from their mode or without a kink there, and the worst of the others; the intercept last."""
         inside = (beta != self.prior.mode) | (self.prior.l1 == 0.0)
         inside[-1] = True
+        violation = np.where(inside, 0.0, kkt_violation(self.prior, beta, gradient))
+        if not len(self.past.block):
+            return np.flatnonzero(inside | (violation > 0.0))
         if np.count_nonzero(inside) > MOST:
             raise InputError(
                 f"{np.count_nonzero(inside)} weights are too many to update with the curvature between them; leave it "
                 'out (curvature="diagonal")'
             )
-        violation = np.where(inside, 0.0, kkt_violation(self.prior, beta, gradient))
         room = min(GROWTH + np.count_nonzero(inside) // 10, MOST - np.count_nonzero(inside))
         worst = np.argsort(-violation, kind="stable")[:room]
         inside[worst[violation[worst] > 0.0]] = True

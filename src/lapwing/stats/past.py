@@ -7,9 +7,10 @@ At weights o the old documents' loss has the height h, the slope g and the curva
     L(β) ≈ Q(β) = h + g·(β−o) + (β−o)ᵀA(β−o)/2.
 
 An update minimises the new documents' loss + Q(β) + the prior's penalty, which is there once: Q stands for documents
-only. A is known on its diagonal, or on a block of coordinates and on the diagonal of the others; coordinates of which
-nothing is known have no part in Q. At the new weights Q is written anew, without loss, and the new documents' own
-height, slope and curvature are added: the past of the next update.
+only. A is known on its diagonal; or on a block of coordinates, and the diagonal of the others; or on its diagonal and,
+between the coordinates of the block, as FFᵀ with few columns. Coordinates of which nothing is known have no part in Q.
+At the new weights Q is written anew, without loss, and the new documents' own height, slope and curvature are added:
+the past of the next update.
 
 The proof. Q lies above its tangents, so for any point β the objective is at least
 
@@ -21,11 +22,18 @@ The dual of stats/objective.py, with z + pull in place of z, bounds the optimum 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from lapwing.kernels.nouns import PriorArrays
+
+LOST = 1e-13  # share of itself at which what is left of a pivot is rounding
+
+
+def nothing() -> np.ndarray:
+    return np.empty((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +41,10 @@ class Past:
     """Q of the heading, over coordinates of which the intercept is the last.
 
     index    (p,) coordinates, rising
-    centre, slope, bend   (p,) o, g and the diagonal of A there; `bend` is 0 where the block has it
-    places   (k,) those of `index` that the block is over
-    block    (k, k)
+    centre, slope, bend   (p,) o, g and the diagonal of A there, less that of the block or of FFᵀ
+    places   (k,) those of `index` that the block, or F, is over
+    block    (k, k), or none
+    factor   F (k, r) where there is no block
     """
 
     height: float
@@ -45,42 +54,103 @@ class Past:
     bend: np.ndarray
     places: np.ndarray
     block: np.ndarray
+    factor: np.ndarray = field(default_factory=nothing)
 
     @classmethod
     def none(cls) -> Past:
         empty = np.empty(0)
-        return cls(0.0, np.empty(0, np.int64), empty, empty, empty, np.empty(0, np.int64), np.empty((0, 0)))
+        return cls(0.0, np.empty(0, np.int64), empty, empty, empty, np.empty(0, np.int64), nothing())
+
+    @property
+    def between(self) -> np.ndarray:
+        """(k, k) A over `places`, without `bend`."""
+        return self.block if len(self.block) else np.asarray(self.factor @ self.factor.T)
+
+    def _times(self, away: np.ndarray) -> np.ndarray:
+        """`between` times one number for each of `places`."""
+        if len(self.block):
+            return np.asarray(self.block @ away)
+        return np.asarray(np.einsum("kr,r->k", self.factor, np.einsum("kr,k->r", self.factor, away)))
+
+    @property
+    def whole(self) -> np.ndarray:
+        """(p,) the diagonal of A."""
+        diagonal = self.bend.copy()
+        diagonal[self.places] += np.diagonal(self.block) if len(self.block) else np.sum(self.factor**2, axis=1)
+        return diagonal
 
     def discounted(self, factor: float) -> Past:
         """Q as if every old document counted `factor` times."""
         return replace(
             self, height=factor * self.height, slope=factor * self.slope, bend=factor * self.bend,
-            block=factor * self.block,
+            block=factor * self.block, factor=np.sqrt(factor) * self.factor,
+        )  # fmt: skip
+
+    def carried(self, index: np.ndarray, ratio: np.ndarray) -> Past:
+        """The same where features have other numbers, rising as before, and units `ratio` times as large."""
+        inside = ratio[self.places]
+        return Past(
+            self.height, index, self.centre / ratio, self.slope * ratio, self.bend * ratio**2, self.places,
+            self.block * inside[:, None] * inside if len(self.block) else self.block,
+            self.factor * inside[:, None] if len(self.factor) else self.factor,
         )  # fmt: skip
 
     def recentred(self, weights: np.ndarray) -> Past:
         """The same Q, written at other weights."""
         away = weights[self.index] - self.centre
         slope = self.slope + self.bend * away
-        slope[self.places] += self.block @ away[self.places]
+        slope[self.places] += self._times(away[self.places])
         return replace(self, height=self.value(weights), centre=weights[self.index], slope=slope)
+
+    def _known(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where these coordinates are in `index`, and whether they are."""
+        at = np.searchsorted(self.index, index)
+        at[at == len(self.index)] = 0
+        return at, self.index[at] == index if len(self.index) else np.zeros(len(index), dtype=bool)
 
     def restricted(self, index: np.ndarray, block_of: np.ndarray) -> Past:
         """What is known of these coordinates, and of the curvature between those of the block; of others its diagonal.
 
         Coordinates that are not known come in with nothing.
         """
-        diagonal = self.bend.copy()
-        diagonal[self.places] += np.diagonal(self.block)
-        at = np.searchsorted(self.index, index)
-        at[at == len(self.index)] = 0
-        known = self.index[at] == index if len(self.index) else np.zeros(len(index), dtype=bool)
+        at, known = self._known(index)
         centre, slope, bend = (np.where(known, part[at] if len(part) else 0.0, 0.0)
-                               for part in (self.centre, self.slope, diagonal))  # fmt: skip
+                               for part in (self.centre, self.slope, self.whole))  # fmt: skip
         places = np.searchsorted(index, block_of)
         block = self.curvature(block_of)
         bend[places] = 0.0
         return Past(self.height, index, centre, slope, bend, places, block)
+
+    def plus(self, other: Past, block_of: np.ndarray, column: Callable[[int], np.ndarray], rank: int) -> Past:
+        """With another of all of its coordinates, known by its diagonal, and between those of the block by columns.
+
+        The curvature between coordinates of the block is kept to a rank; what is left out stays on the diagonal.
+        """
+        index, places = other.index, np.searchsorted(other.index, block_of)
+        here = self.restricted(index, block_of[:0])
+        factor = self.factor_over(block_of)
+        shared = np.sum(factor**2, axis=1)
+
+        def joined(a: int) -> np.ndarray:
+            return column(a) + np.einsum("kr,r->k", factor, factor[a])
+
+        kept, left = low_rank(shared + other.bend[places], joined, rank)
+        bend = here.bend + other.bend
+        bend[places] = here.bend[places] - shared + left
+        return Past(
+            self.height + other.height, index, other.centre, here.slope + other.slope, np.maximum(bend, 0.0), places,
+            nothing(), kept,
+        )  # fmt: skip
+
+    def factor_over(self, columns: np.ndarray) -> np.ndarray:
+        """F over some coordinates, rising: (k, r), 0 where nothing is known; of a block a factor of its rank."""
+        if not len(self.places):
+            return np.zeros((len(columns), 0))
+        factor = self.factor
+        if len(self.block):
+            factor, _ = low_rank(np.diagonal(self.block), lambda a: self.block[a], len(self.block))
+        at, known = replace(self, index=self.index[self.places])._known(columns)
+        return np.where(known[:, None], factor[at], 0.0)
 
     def joined(self, other: Past) -> Past:
         """The sum of two, both written at the same weights; the block is over the coordinates of both blocks."""
@@ -94,7 +164,7 @@ class Past:
             slope[at] += one.slope
             bend[at] += one.bend
             within = np.searchsorted(block_of, one.index[one.places])
-            block[np.ix_(within, within)] += one.block
+            block[np.ix_(within, within)] += one.between
         places = np.searchsorted(index, block_of)
         block[np.diag_indices_from(block)] += bend[places]
         bend[places] = 0.0
@@ -102,7 +172,7 @@ class Past:
 
     def _pull(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         away = weights[self.index] - self.centre
-        return away, self.bend * away, self.block @ away[self.places]
+        return away, self.bend * away, self._times(away[self.places])
 
     def value(self, weights: np.ndarray) -> float:
         away, diagonal, within = self._pull(weights)
@@ -127,31 +197,24 @@ class Past:
         A[at[here], at[here]] = self.bend[here]
         inside = here[self.places]
         rows = at[self.places[inside]]
-        A[np.ix_(rows, rows)] += self.block[np.ix_(inside, inside)]
+        A[np.ix_(rows, rows)] += self.between[np.ix_(inside, inside)]
         return A
 
     def diagonal(self, size: int) -> np.ndarray:
         """(size,) of A, 0 where nothing is known."""
         full = np.zeros(size)
-        bend = self.bend.copy()
-        bend[self.places] += np.diagonal(self.block)
-        full[self.index] = bend
+        full[self.index] = self.whole
         return full
 
     def bound(self, prior: PriorArrays, weights: np.ndarray) -> tuple[PriorArrays, np.ndarray, float]:
         """(penalty', pull, height) of the heading, for the tangent at these weights."""
         index, places = self.index, self.places
         mode, away = prior.mode[index], weights[index] - self.centre
-        bend, rest = self.bend.copy(), self.block
-        if len(places) and not np.all(prior.l2[index[places]] > 0.0):
-            # A tangent alone would leave these coordinates without curvature, and few multipliers feasible.
-            own = np.diagonal(self.block)
-            scale = 1.0 / np.sqrt(np.where(own > 0.0, own, 1.0))
-            least = float(np.linalg.eigvalsh(self.block * scale[:, None] * scale)[0])
-            part = np.where(own > 0.0, max(0.5 * least, 0.0) * own, 0.0)
-            bend[places] += part
-            rest = self.block - np.diag(part)
-        within = rest @ away[places]
+        bend, within = self.bend.copy(), self._times(away[places])
+        bare = prior.l2[index[places]] + bend[places] <= 0.0
+        if np.any(bare):  # a tangent alone would leave these without curvature, and few multipliers feasible
+            bend[places] = self._apart(bare)
+            within = within + (self.bend[places] - bend[places]) * away[places]
         l2, pull = prior.l2.copy(), np.zeros(len(weights))
         l2[index] += bend
         # l2/2 (b−m)² + q/2 (b−o)² + g(b−o) = (l2+q)/2 (b−m)² + (q(m−o)+g)(b−m) + q/2 (m−o)² + g(m−o)
@@ -163,7 +226,44 @@ class Past:
         height += 0.5 * float(np.sum(away[places] * within)) - float(np.sum(within * weights[index[places]]))
         return prior._replace(l2=l2), pull, height
 
+    def _apart(self, bare: np.ndarray) -> np.ndarray:
+        """(k,) a diagonal that A over `places` has to spare, above 0 for those that are bare: have no `bend`.
+
+        Of a block it is half of its least eigenvalue, in units of its own diagonal. Of diag(q) + FFᵀ it is half of q,
+        and for the bare ones the same of what the others leave of it: F(I + 2Fᵀq⁻¹F)⁻¹Fᵀ, q and the inner F of those.
+        """
+        spared, own = 0.5 * self.bend[self.places], self.whole[self.places]
+        if len(self.block):
+            bare = own > 0.0
+            left = self.block[np.ix_(bare, bare)]
+        else:
+            bare = bare & (own > 0.0)
+            F, rest = self.factor[bare], self.factor[~bare] / np.sqrt(np.maximum(spared[~bare], 1e-200))[:, None]
+            left = F @ np.linalg.solve(np.eye(F.shape[1]) + rest.T @ rest, F.T)
+        scale = 1.0 / np.sqrt(own[bare])
+        least = np.linalg.eigvalsh(left * scale[:, None] * scale)[:1]
+        spared[bare] = np.maximum(0.5 * least, 0.0) * own[bare]
+        return spared
+
     def _tangent(self, places: np.ndarray, within: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.index))
         full[places] = within
         return full
+
+
+def low_rank(diagonal: np.ndarray, column: Callable[[int], np.ndarray], rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """(L, left): LLᵀ + diag(left) for a matrix of this diagonal and these columns, which it is where the rank is whole.
+
+    Cholesky's factor, the largest pivot next, for as many columns as the rank. What is left of the matrix is positive
+    semidefinite, and its trace falls with each.
+    """
+    left, size = np.array(diagonal, dtype=np.float64), len(diagonal)
+    L = np.zeros((size, min(rank, size)))
+    for r in range(L.shape[1]):
+        a = int(np.argmax(left))
+        if left[a] <= LOST * diagonal[a]:
+            return L[:, :r], left
+        L[:, r] = (column(a) - np.einsum("kr,r->k", L[:, :r], L[a, :r])) / np.sqrt(left[a])
+        left = np.maximum(left - L[:, r] ** 2, 0.0)
+        left[a] = 0.0
+    return L, left

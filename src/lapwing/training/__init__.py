@@ -50,7 +50,7 @@ from lapwing.training.held_out import (
     sample_rows,
 )
 from lapwing.training.left_out import reference
-from lapwing.training.memory import remember
+from lapwing.training.memory import rank_of, remember
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
@@ -111,7 +111,7 @@ def learn(
     most_duals: int = 0,
     judge_all: bool = False,
     client: Any = None,
-    curvature: str = "diagonal",
+    curvature: str | int = "diagonal",
 ) -> Trained:
     """Fit every category of a corpus; documents without labels are negatives of all of them.
 
@@ -121,11 +121,13 @@ def learn(
     and settings, its categories are taken over. It is left in place: remove it when the model is safe.
 
     most_duals   dual points are kept if all of them together are at most so many numbers
-    curvature    what the model remembers of the loss's curvature for updates: "diagonal", "full" or "none"
+    curvature    what the model remembers of the loss's curvature for updates: "diagonal", "full", a rank, or "none"
     judge_all    out-of-fold scores of every category, where otherwise some of many would do
     client       a `distributed.Client`: its workers fit the categories, in place of threads here
     """
     settings = settings or TrainSettings()
+    if curvature != "none":
+        rank_of(curvature)
     if validation is not None and settings.variance == "pooled":
         settings = replace(settings, variance="cv")
     if isinstance(corpus.documents, StoredTexts):

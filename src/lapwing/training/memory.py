@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,23 +16,39 @@ from lapwing.model.memory import Memory
 from lapwing.shards.sums import column_sums
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
-from lapwing.stats.past import Past
+from lapwing.stats.past import Past, nothing
 from lapwing.training.fit import CategoryFit
 from lapwing.training.one_vs_rest import OneVsRest
 
 CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is remembered
 MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvature="full"
-MOST_KEPT = 4000  # weights up to which the curvature between them is remembered
-CURVATURES = ("diagonal", "full", "none")
+MOST_KEPT = 4000  # weights up to which the curvature between them is remembered,
+MOST_RANK = 1000  # and columns of one that is not whole
+
+
+def rank_of(curvature: str | int) -> float:
+    """Of the curvature that is remembered between the weights of a category: 0 for its diagonal alone, inf for all."""
+    if curvature in ("diagonal", "full"):
+        return math.inf if curvature == "full" else 0
+    digits = str(curvature)
+    if isinstance(curvature, bool) or not (digits.isascii() and digits.isdigit() and 0 < int(digits) <= MOST_RANK):
+        raise SettingsError(f"curvature must be diagonal, full or a rank from 1 to {MOST_RANK}, got {curvature!r}")
+    return int(digits)
+
+
+def curvature_of(rank: float) -> str:
+    """What `rank_of` reads."""
+    return "full" if rank == math.inf else str(int(rank) or "diagonal")
+
 
 log = logging.getLogger("lapwing")
 
 
 def leave_behind(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    past: Past, *, full: bool, squares: Callable[[np.ndarray], np.ndarray] | None = None,
+    past: Past, *, rank: float, squares: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Past:  # fmt: skip
-    """`past` and these documents, together, at β (d+1,)."""
+    """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank."""
     form = as_link(link)
     margin = y * (X @ beta[:-1] + beta[-1])
     theta = form.theta(margin, y)
@@ -44,17 +62,26 @@ def leave_behind(
     index = np.flatnonzero(np.append(kept | (np.abs(total[:-1]) > CLOSE * np.maximum(prior.l1[:-1], 1e-12)), True))
     if not prior.l1[:-1].any():  # nothing is ever left out: slopes alone would be remembered of words never seen
         index = np.flatnonzero(np.append(kept, True))
-    block_of = np.append(np.flatnonzero(kept), len(beta) - 1) if full else np.empty(0, np.int64)
-    block = np.empty((0, 0))
-    if full:
-        part = sp.hstack([X[:, block_of[:-1]], np.ones((X.shape[0], 1))], format="csr")
-        block = (part.T @ part.multiply(bend[:, None])).toarray()
-    places = np.searchsorted(index, block_of)
-    rest = diagonal[index]
-    rest[places] = 0.0
     height = float(np.sum(weight * form.loss(margin, y)))
-    here = Past(height, index, beta[index], slope[index], rest, places, block)
-    return before.restricted(index, block_of).joined(here)
+    block_of = np.append(np.flatnonzero(kept), len(beta) - 1)
+    here = Past(height, index, beta[index], slope[index], diagonal[index], block_of[:0], nothing())
+    if rank == 0:
+        return before.restricted(index, block_of[:0]).joined(here)
+    part = sp.hstack([X[:, block_of[:-1]], np.ones((X.shape[0], 1))], format="csc")
+    if rank < math.inf:
+        return before.plus(here, block_of, lambda a: _row(part, bend, a), int(rank))
+    places = np.searchsorted(index, block_of)
+    here.bend[places] = 0.0
+    block = (part.T @ part.multiply(bend[:, None])).toarray()
+    return before.restricted(index, block_of).joined(replace(here, places=places, block=block))
+
+
+def _row(X: sp.csc_matrix, bend: np.ndarray, a: int) -> np.ndarray:
+    """One of Xᵀ diag(bend) X."""
+    at = slice(X.indptr[a], X.indptr[a + 1])
+    scaled = np.zeros(X.shape[0])
+    scaled[X.indices[at]] = bend[X.indices[at]] * X.data[at]
+    return np.asarray(X.T @ scaled)
 
 
 def squared(X: sp.csr_matrix) -> Callable[[np.ndarray], np.ndarray]:
@@ -63,11 +90,10 @@ def squared(X: sp.csr_matrix) -> Callable[[np.ndarray], np.ndarray]:
     return lambda weight: column_sums(columns, weight, np.square)
 
 
-def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Memory | None:
+def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int) -> Memory | None:
     """Of every row; None where a sum over documents is not what was minimised, or nothing is to be remembered."""
     settings, task, X = strategy.settings, strategy.task, strategy.features.X
-    if curvature not in CURVATURES:
-        raise SettingsError(f"curvature must be one of {', '.join(CURVATURES)}, got {curvature!r}")
+    rank = 0 if curvature == "none" else rank_of(curvature)
     convex = strategy.features.prior.convex and as_link(settings.link).convex
     plain = convex and strategy.shares_columns and not settings.standardize
     if curvature == "none" or not plain or strategy.pruning:
@@ -77,11 +103,11 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Me
         return None
     if curvature == "full" and (most := max(len(fit.features) for fit in fits)) > MOST_KEPT:
         raise SettingsError(
-            f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {most}; take "diagonal", or '
-            "a sparser prior"
+            f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {most}; take "diagonal", a '
+            "rank, or a sparser prior"
         )
 
-    squares, past, full = squared(X), Past.none(), curvature == "full"
+    squares, past = squared(X), Past.none()
 
     def one(row: int) -> Past:
         fit = fits[row]
@@ -90,6 +116,7 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str) -> Me
         prior = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
         weight = task.document_weights(row)
         y = task.signs(row)
-        return leave_behind(X, y, weight, prior, beta, settings.link, past, full=full, squares=squares)
+        return leave_behind(X, y, weight, prior, beta, settings.link, past, rank=rank, squares=squares)
 
-    return Memory.of(run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs), float(task.weights.sum()))
+    pasts = run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs)
+    return Memory.of(pasts, float(task.weights.sum()), rank)

@@ -40,7 +40,7 @@ from lapwing.training import Progress, learn
 from lapwing.training.again import settings_of
 from lapwing.training.assemble import run_date
 from lapwing.training.held_out import Decisions, Judge, OutOfFold, decide
-from lapwing.training.memory import leave_behind
+from lapwing.training.memory import curvature_of, leave_behind, rank_of
 from lapwing.training.one_vs_rest import HELD_OUT_TOL
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import check_matrix, check_weights, targets
@@ -57,22 +57,21 @@ def update(
     labels: Sequence[Any] | None = None,
     *,
     forget: float = 1.0,
-    curvature: str | None = None,
+    curvature: str | int | None = None,
     n_jobs: int | None = None,
 ) -> LinearModel:
     """The model after these documents, too.
 
     documents   a Corpus, or texts or a matrix with `labels`: one label each, or a list of labels each
     forget      what the past counts for from now on: 0.9 makes ten documents of it nine
-    curvature   "full": also remember how the weights of a category hang together; as before by default
+    curvature   what is remembered of how the weights of a category hang together: "full", a rank for the most of it,
+                "diagonal" for nothing; as before by default
     """
     model = as_model(model)
     corpus = documents if isinstance(documents, Corpus) else _corpus(model, documents, labels)
     check_kind(corpus.kind, model)
     if not 0.0 < forget <= 1.0:
         raise SettingsError(f"forget must be above 0 and at most 1, got {forget!r}")
-    if curvature not in (None, "diagonal", "full"):
-        raise SettingsError(f"curvature must be diagonal or full, got {curvature!r}")
     return Update(model, corpus, forget, curvature, n_jobs).model()
 
 
@@ -183,7 +182,7 @@ class Update:
     """One update: what it is of, and each step of it."""
 
     def __init__(
-        self, model: LinearModel, corpus: Corpus, forget: float, curvature: str | None, n_jobs: int | None
+        self, model: LinearModel, corpus: Corpus, forget: float, curvature: str | int | None, n_jobs: int | None
     ) -> None:
         if model.memory is None or model.link == "softmax" or isinstance(model.weighting, NgramWeighting):
             raise InputError(
@@ -194,7 +193,7 @@ class Update:
         self.old, self.corpus, self.forget, self.n_jobs = model, corpus, forget, n_jobs
         self.memory: Memory = model.memory
         self.settings: TrainSettings = settings_of(model)
-        self.full = bool(len(self.memory.full)) if curvature is None else curvature == "full"
+        self.rank = self.memory.curvature_rank if curvature is None else rank_of(curvature)
         self.classes = self._classes()
         self.columns = new_columns(model, corpus)
         goal = targets([tuple(labels) for labels in corpus.labels], model.exclusive, self.classes)
@@ -234,13 +233,8 @@ class Update:
         past = self.memory.past(row, weights, intercepts).discounted(self.forget)
         ratio = np.append(self.columns.ratio, 1.0)[past.index]
         index = np.append(self.columns.moved, self.width)[past.index]
-        inside = ratio[past.places]
-        order = np.argsort(index, kind="stable")  # new terms between old ones leave these in order, vectors as well
-        assert np.array_equal(order, np.arange(len(order)))
-        return Past(
-            past.height, index, past.centre / ratio, past.slope * ratio, past.bend * ratio**2, past.places,
-            past.block * inside[:, None] * inside,
-        )  # fmt: skip
+        assert np.all(np.diff(index) > 0)  # new terms between old ones leave these in order, vectors as well
+        return past.carried(index, ratio)
 
     def start(self, past: Past) -> np.ndarray:
         beta = np.zeros(self.width + 1)
@@ -259,7 +253,7 @@ class Update:
         result = self.fit(row, weight, past, self.start(past))
         behind = leave_behind(
             self.columns.X, self.task.signs(row), weight, self.prior(row), result.weights, self.settings.link, past,
-            full=self.full,
+            rank=self.rank,
         )  # fmt: skip
         return result, behind
 
@@ -308,7 +302,7 @@ class Update:
             conformal=None if decisions is None else decisions.conformal, calibration=calibration,
             coupling=self._coupling(decisions), held_out=self._held_out(decisions),
             sketch=np.unique(np.concatenate([old.sketch, sketch(self.corpus.documents)]))[:KEPT],
-            memory=Memory.of([past for _, past in fits], documents),
+            memory=Memory.of([past for _, past in fits], documents, self.rank),
         )  # fmt: skip
 
     def _calibration(self, decisions: Decisions | None, weights: sp.csr_matrix, beta: np.ndarray) -> Calibration | None:
@@ -365,7 +359,7 @@ class Update:
             "documents": len(self.corpus),
             "forget": self.forget,
             "counts_for": documents,
-            "curvature": "full" if self.full else "diagonal",
+            "curvature": curvature_of(self.rank),
             "new_categories": new[len(self.old.classes) :],
             "new_features": self.width - len(self.old.feature_names),
             "learned_anew": len(self.enough),
