@@ -148,6 +148,11 @@ def test_held_out_documents_make_promises() -> None:
     proba = model.predict_proba(scores)
     for row, found in zip(proba, sets, strict=True):
         assert [*found] == sorted(found, key=lambda label: -row["abc".index(label)])
+    alone = model.predict_set(scores, coverage=0.9, abstain=True)
+    assert alone == [found if len(found) == 1 else () for found in sets]
+    assert 0 < sum(map(bool, alone)) < 300
+    with pytest.raises(InputError, match="abstain is for sets"):
+        model.promised(proba, precision=0.9, abstain=True)
     for winner, sure in zip(model.predict(scores), model.predict_sure(scores, 0.8), strict=True):
         assert sure in ((), (winner,))
 

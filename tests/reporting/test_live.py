@@ -163,15 +163,17 @@ def test_promises_are_those_of_python(chromium: Any, tmp_path: Path, kind: str) 
     given = texts(12, seed=13)
     with opened(chromium, path) as shown:
         options = shown.page.locator("#promise option").all_inner_texts()
-        assert len(options) == 1 + 2 * len(RATES)
-        for k, (kind_, rate) in enumerate((kind_, rate) for kind_ in ("coverage", "precision") for rate in RATES):
+        ways = [{"coverage": r} for r in RATES], [{"coverage": r, "abstain": True} for r in RATES]
+        asked: list[dict[str, Any]] = [*ways[0], *ways[1], *({"precision": r} for r in RATES)]
+        assert len(options) == 1 + len(asked)
+        for k, way in enumerate(asked):
             shown.page.select_option("#promise", str(k + 1))
-            wanted = made.promised(made.predict_proba(given), **{kind_: rate})
+            wanted = made.promised(made.predict_proba(given), **way)
             for text, row in zip(given, wanted, strict=True):
                 answer = shown.answer(text)
                 assert {name for name, (_, chosen) in answer.items() if chosen} == {
                     str(label) for label, inside in zip(made.classes, row, strict=True) if inside
-                }, (kind_, rate, text)
+                }, (way, text)
 
 
 def test_one_of_very_many_is_found_by_typing(chromium: Any, tmp_path: Path) -> None:

@@ -50,8 +50,10 @@ def test_many_texts_and_the_top(server: Server) -> None:
         assert values == sorted(values, reverse=True)
 
 
-@pytest.mark.parametrize("promise", [{"coverage": 0.9}, {"coverage": 0.5}, {"precision": 0.8}])
-def test_promises(server: Server, folder: Path, promise: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "promise", [{"coverage": 0.9}, {"coverage": 0.5}, {"coverage": 0.8, "abstain": True}, {"precision": 0.8}]
+)
+def test_promises(server: Server, folder: Path, promise: dict[str, Any]) -> None:
     model = lapwing.load(folder / "promising.lapwing")
     given = texts(20)
     asked = {"model": "promising", "texts": given, **promise}
@@ -66,7 +68,14 @@ def test_one_promise_at_a_time(server: Server) -> None:
     asked = {"model": "promising", "text": "oil", "coverage": 0.9, "precision": 0.9}
     found = server.client.post("/v1/classify", json=asked)
     assert (found.status_code, "not both" in found.json()["error"]) == (422, True)
-    for wrong in ({"coverage": 1.0}, {"coverage": 0.0}, {"precision": 0.2}, {"coverage": "0.9"}):
+    for wrong in (
+        {"abstain": True},
+        {"abstain": True, "precision": 0.9},
+        {"coverage": 1.0},
+        {"coverage": 0.0},
+        {"precision": 0.2},
+        {"coverage": "0.9"},
+    ):
         assert server.client.post("/v1/classify", json={"model": "promising", "text": "oil"} | wrong).status_code == 422
 
 

@@ -186,9 +186,7 @@ def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator
         if asked.coverage is None and asked.precision is None:
             chosen = model.decide(scores)
         else:
-            chosen = model.promised(proba, coverage=asked.coverage, precision=asked.precision)
-            if asked.abstain:
-                chosen &= chosen.sum(axis=1, keepdims=True) == 1
+            chosen = model.promised(proba, coverage=asked.coverage, precision=asked.precision, abstain=asked.abstain)
         for values, inside in zip(proba, chosen, strict=True):
             predicted = [(k, float(values[k])) for k in _most_probable_first(values, np.flatnonzero(inside))]
             yield Answer(list(enumerate(values.tolist())) if asked.as_json else predicted, predicted)

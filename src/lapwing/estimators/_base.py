@@ -134,10 +134,13 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         chosen = [model.members(scores) for scores in blocks]
         return np.vstack([np.zeros((0, len(model.classes)), dtype=bool), *chosen]).astype(int)
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
-        """A tuple of labels per document that holds all its true ones at the rate `coverage`."""
+    def predict_set(self, X: Any, coverage: float = 0.9, *, abstain: bool = False) -> list[tuple[Hashable, ...]]:
+        """A tuple of labels per document that holds all its true ones at the rate `coverage`.
+
+        With `abstain` only sets of one label are given, and none otherwise.
+        """
         check_is_fitted(self)
-        return self.model_.predict_set(self._inputs(X), coverage)
+        return self.model_.predict_set(self._inputs(X), coverage, abstain=abstain)
 
     def predict_sure(self, X: Any, precision: float = 0.95, confidence: float = 0.9) -> list[tuple[Hashable, ...]]:
         """The labels of each document that are right at the rate `precision`, with that confidence."""

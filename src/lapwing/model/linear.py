@@ -288,13 +288,15 @@ class LinearModel:
         updated: LinearModel = import_module("lapwing").update(self, documents, labels, **options)
         return updated
 
-    def predict_set(self, documents: Any, coverage: float = 0.9) -> list[tuple[Hashable, ...]]:
+    def predict_set(
+        self, documents: Any, coverage: float = 0.9, *, abstain: bool = False
+    ) -> list[tuple[Hashable, ...]]:
         """Of every document a tuple of labels, most probable first, that holds all true ones at the rate `coverage`.
 
-        What is promised, and when, stands in docs/trust.md.
+        What is promised, and when, stands in docs/trust.md. With `abstain` only sets of one label are given.
         """
         proba = self.predict_proba(documents)
-        return self._most_probable_first(proba, self.promised(proba, coverage=coverage))
+        return self._most_probable_first(proba, self.promised(proba, coverage=coverage, abstain=abstain))
 
     def predict_sure(
         self, documents: Any, precision: float = 0.95, confidence: float = 0.9
@@ -310,17 +312,24 @@ class LinearModel:
         coverage: float | None = None,
         precision: float | None = None,
         confidence: float = 0.9,
+        abstain: bool = False,
     ) -> np.ndarray:
-        """(n, classes) True for the classes of a set of that coverage, or for decisions of that precision."""
+        """(n, classes) True for the classes of a set of that coverage, or for decisions of that precision.
+
+        abstain   leave out sets of more than one class
+        """
         if (coverage is None) == (precision is None):
             raise InputError("expected either a coverage or a precision to promise")
+        if abstain and coverage is None:
+            raise InputError("abstain is for sets of a coverage; decisions of a precision are few as they are")
         if self.conformal is None:
             raise InputError(
                 "this model keeps nothing to promise a coverage or a precision by; train it anew, or give labelled "
                 "documents that it was not fitted to, with lapwing.evaluate.conformalize(model, documents, labels)"
             )
         if coverage is not None:
-            return self.conformal.sets(proba, coverage)
+            sets = self.conformal.sets(proba, coverage)
+            return sets & (sets.sum(axis=1, keepdims=True) == 1) if abstain else sets
         assert precision is not None
         return self.conformal.sure(proba, precision, confidence)
 

@@ -71,6 +71,7 @@ class Classify(Asked):
         json_schema_extra={
             "oneOf": [{"required": [name]} for name in KINDS],
             "not": {"anyOf": [{"required": pair} for pair in ALONE]},
+            "dependentRequired": {"abstain": ["coverage"]},
         }
     )
     text: str = Field(_LEFT_OUT, description="One text")
@@ -89,6 +90,7 @@ class Classify(Asked):
     coverage: float = Field(
         _LEFT_OUT, gt=0, lt=1, description="Predict sets that hold all true classes of a text at this rate"
     )
+    abstain: bool = Field(_LEFT_OUT, description="With `coverage`: only sets of one class, and none otherwise")
     precision: float = Field(
         _LEFT_OUT,
         ge=0.5,
@@ -109,6 +111,8 @@ class Classify(Asked):
         for pair in ALONE:
             if set(pair) <= self.model_fields_set:
                 raise ValueError(f"give {pair[0]} or {pair[1]} to decide by, not both")
+        if self.model_fields_set & {"abstain", "coverage"} == {"abstain"}:
+            raise ValueError("abstain leaves out sets of more than one class; give the coverage that they are to have")
         return self
 
 
@@ -408,7 +412,9 @@ def _promised(one: Served, asked: Classify, row: Row) -> Row:
         return row
     if asked.coverage is None and asked.precision is None:
         return row[0], _over(one, asked, *row)
-    promised = one.model.promised(row[0][None], coverage=asked.coverage, precision=asked.precision)
+    promised = one.model.promised(
+        row[0][None], coverage=asked.coverage, precision=asked.precision, abstain=bool(asked.abstain)
+    )
     return row[0], promised[0]
 
 

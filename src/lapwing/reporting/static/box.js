@@ -8,6 +8,7 @@ function promiseOptions(promises, exclusive) {
   const percentage = (rate) => `${Math.round(100 * rate)} %`;
   return [{ kind: null, label: "as decided" },
     ...promises.coverage.map(([rate]) => ({ kind: "coverage", rate, label: `${exclusive ? "a set with the right class" : "a set with all the right categories"}, ${percentage(rate)}` })),
+    ...promises.coverage.map(([rate]) => ({ kind: "coverage", rate, abstain: true, label: `that set where it is one ${exclusive ? "class" : "category"}, ${percentage(rate)}` })),
     ...promises.precision.map(([rate]) => ({ kind: "precision", rate, label: `only what is right, ${percentage(rate)}` }))];
 }
 
@@ -15,7 +16,11 @@ function promiseOptions(promises, exclusive) {
 function promised(classes, promise, promises, exclusive) {
   if (!promise.kind) return classes;
   const [, found] = promises[promise.kind].find(([rate]) => rate === promise.rate);
-  if (promise.kind === "coverage") return classes.map((one) => ({ ...one, chosen: found === null || 1 - one.probability <= found }));
+  if (promise.kind === "coverage") {
+    const set = classes.map((one) => found === null || 1 - one.probability <= found);
+    const kept = !promise.abstain || set.filter((inside) => inside).length === 1;
+    return classes.map((one, k) => ({ ...one, chosen: kept && set[k] }));
+  }
   const over = (one, threshold) => threshold !== null && one.probability > threshold;
   if (!exclusive) return classes.map((one, k) => ({ ...one, chosen: over(one, found[k]) }));
   const winner = classes.reduce((best, one) => (one.probability > best.probability ? one : best));
@@ -104,7 +109,7 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
 
   function draw() {
     const chosen = classes.filter((one) => one.chosen);
-    const [some, none] = said(promise().kind);
+    const [some, none] = said(promise());
     verdict.replaceChildren(...(chosen.length
       ? [some, chosen.slice(0, 12).flatMap((one, k) => [k ? ", " : "", h("strong", null, name(one.name))]),
          chosen.length > 12 ? ` and ${chosen.length - 12} more` : ""]
@@ -117,7 +122,8 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
     if (now) explain(now);
   }
 
-  function said(kind) {
+  function said({ kind, abstain }) {
+    if (abstain) return ["Only ", `Not one ${exclusive ? "class" : "category"} alone`];
     if (kind === "coverage") return exclusive ? ["One of ", "No class is like enough to its own"] : ["Among ", "In no category"];
     return kind === "precision" ? ["Sure of ", "Sure of none"] : ["Put in ", "Put in no category"];
   }

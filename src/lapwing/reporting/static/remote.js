@@ -30,7 +30,7 @@ function remoteModel(model) {
   async function classify(text, promise = { kind: null }) {
     abort.abort();
     abort = new AbortController();
-    const wanted = promise.kind ? { [promise.kind]: promise.rate } : {};
+    const wanted = promise.kind ? { [promise.kind]: promise.rate, ...(promise.abstain ? { abstain: true } : {}) } : {};
     rows ??= await withWeights();
     const { results: [found] } = await ask("POST", "v1/classify", { model, text, ...wanted }, abort.signal);
     const chosen = new Set(found.predicted);
