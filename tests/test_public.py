@@ -34,6 +34,7 @@ PUBLIC = {
         "load",
         "plots",
         "priors",
+        "probability_interval",
         "report",
         "summary",
         "suspects",

@@ -32,6 +32,7 @@ __all__ = [
     "load",
     "plots",
     "priors",
+    "probability_interval",
     "report",
     "summary",
     "suspects",
@@ -53,6 +54,7 @@ _HOMES = {
     "drift": "lapwing.evaluate.drift",
     "load": "lapwing.formats",
     "report": "lapwing.reporting",
+    "probability_interval": "lapwing.training.summary",
     "summary": "lapwing.training.summary",
     "suspects": "lapwing.training.suspects",
     "to_sklearn": "lapwing.estimators.loaded",
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
     from lapwing.selection import Utility
     from lapwing.stats import certify
     from lapwing.training import train
-    from lapwing.training.summary import summary
+    from lapwing.training.summary import probability_interval, summary
     from lapwing.training.suspects import suspects
     from lapwing.training.update import update
 

@@ -8,14 +8,14 @@ from cli import build
 
 import lapwing
 from lapwing.errors import InputError
-from lapwing.selection.stability import stability
+from lapwing.selection.stability import _halves, stability
 from lapwing.stats.priors import Laplace
-from lapwing.training.summary import probability_interval
 
 DOCUMENTS = build.documents(150)
 TEXTS = [one.text for one in DOCUMENTS]
 LABELS = [(one.label,) for one in DOCUMENTS]
 SETS = [[one.label] for one in DOCUMENTS]
+CLASSES = [one.label for one in DOCUMENTS]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,8 @@ def test_intervals_are_those_of_the_inverse_hessian(ridge: lapwing.TextClassifie
         assert word.documents == np.count_nonzero(X[:, j])
     assert [(word.feature, word.weight) for word in told.words] == model.row_features(row)
     new = ["wheat and corn", "crude oil", "nothing of that"]
-    found = probability_interval(ridge, "grain", TEXTS, LABELS, new, level=0.9)
+    found = ridge.probability_interval("grain", TEXTS, SETS, new, level=0.9)
+    np.testing.assert_array_equal(found, model.probability_interval("grain", TEXTS, LABELS, new, level=0.9))
     assert (found[:, 1] < found[:, 0]).all()
     assert (found[:, 0] < found[:, 2]).all()
     x = np.column_stack([model.vectors(new).toarray(), np.ones(3)])
@@ -86,10 +87,62 @@ def test_other_documents_than_those_of_the_fit_are_refused(ridge: lapwing.TextCl
 
 def test_what_has_no_intervals_says_so(lasso: lapwing.TextClassifier) -> None:
     with pytest.raises(InputError, match="curvature of a Gaussian prior"):
-        probability_interval(lasso, "grain", TEXTS, LABELS, ["corn"])
-    joint = lapwing.TextClassifier(multi_class="multinomial", variance=1.0).fit(TEXTS, [one.label for one in DOCUMENTS])
-    with pytest.raises(InputError, match="fitted together by a softmax"):
-        lapwing.summary(joint, "grain", TEXTS, LABELS)
+        lapwing.probability_interval(lasso, "grain", TEXTS, LABELS, ["corn"])
+
+
+def test_intervals_of_a_softmax_are_those_of_the_inverse_hessian_of_all_classes() -> None:
+    model = lapwing.TextClassifier(multi_class="multinomial", prior="gaussian", variance=5.0, tol=1e-9)
+    model.fit(TEXTS, CLASSES)
+    told = model.summary("grain", TEXTS, CLASSES, top=6, level=0.9)
+    X = np.column_stack([model.model_.vectors(TEXTS).toarray(), np.ones(len(TEXTS))])
+    d, p = X.shape[1], model.predict_proba(TEXTS)
+    curvature = np.einsum("ik,kl->ikl", p, np.eye(3)) - np.einsum("ik,il->ikl", p, p)
+    hessian = np.einsum("ikl,ia,ib->kalb", curvature, X, X).reshape(3 * d, 3 * d) + np.eye(3 * d) / 5.0
+    deviation = np.sqrt(np.diag(np.linalg.inv(hessian))).reshape(3, d)[model.model_.classes.index("grain")]
+    names = list(model.model_.feature_names)
+    for word in told.words:
+        half = 1.6448536 * deviation[names.index(word.feature)]
+        assert word.interval == pytest.approx((word.weight - half, word.weight + half), rel=1e-4)
+    with pytest.raises(InputError, match="not by a softmax"):
+        model.probability_interval("grain", TEXTS, CLASSES, ["corn"])
+    with pytest.raises(InputError, match="not the documents that the model was fitted to"):
+        model.summary("grain", TEXTS, CLASSES[1:] + CLASSES[:1])
+
+
+def test_halves_of_a_softmax_are_fitted_together() -> None:
+    model = lapwing.TextClassifier(multi_class="multinomial", prior="laplace", variance=2.0, tol=1e-7)
+    model.fit(TEXTS, CLASSES)
+    told = model.summary("grain", TEXTS, CLASSES, top=4, halves=4)
+    X, y = model.model_.vectors(TEXTS), np.array(CLASSES)
+    kept: list[set[str]] = []
+    for half in (
+        half
+        for seed in np.random.SeedSequence(0).spawn(2)
+        for half in _halves(np.unique(y, return_inverse=True)[1], seed)
+    ):
+        one = lapwing.MAPClassifier("laplace", multi_class="multinomial", variance=2.0, tol=1e-7)
+        row = one.fit(X, y, sample_weight=half).coef_[list(one.classes_).index("grain")].toarray().ravel()
+        kept.append({str(model.model_.feature_names[j]) for j in np.flatnonzero(row)})
+    assert told.kept == np.mean([len(one) for one in kept])
+    assert [word.share for word in told.words] == [
+        np.mean([word.feature in one for one in kept]) for word in told.words
+    ]
+
+
+def test_halves_of_ngrams_find_their_own() -> None:
+    labels = [label == "grain" for label in CLASSES]
+    model = lapwing.NgramClassifier(max_length=1, variance=20.0, tol=1e-7).fit(TEXTS, labels)
+    told = model.summary(True, TEXTS, labels, halves=6)
+    words = lapwing.LogTfidfVectorizer(
+        tf="binary", idf=False, cosine=False, stemmer=model.model_.weighting.settings.stemmer
+    )
+    X = words.fit_transform(TEXTS)
+    written_out = stability(X, np.where(labels, 1.0, -1.0), Laplace(), 20.0, halves=6, tol=1e-7)
+    names = words.get_feature_names_out().tolist()
+    assert told.kept == pytest.approx(written_out.kept, abs=0.5)  # words in the same documents are one n-gram there
+    assert max(word.share or 0.0 for word in told.words) == 1.0
+    for word in told.words:
+        assert word.share == pytest.approx(written_out.share[names.index(word.feature)])
 
 
 def test_two_exclusive_classes_and_class_weights() -> None:

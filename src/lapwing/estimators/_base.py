@@ -25,7 +25,7 @@ from lapwing.model.html import model_html
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import CategoryFit, NgramSettings, TrainSettings, learn
-from lapwing.training.summary import Summary, summary
+from lapwing.training.summary import Summary, probability_interval, summary
 from lapwing.training.update import update
 
 COLUMNS = ("text_column", "numeric", "categorical")  # parameters of how a frame is read
@@ -152,9 +152,23 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if X is None:
             return summary(self.model_, category, **options)
+        return summary(self.model_, category, *self._fitted_to(X, y), **options)
+
+    def probability_interval(
+        self, category: Hashable | None, X: Any, y: Any, new: Any, *, level: float = 0.95
+    ) -> np.ndarray:
+        """(n, 3): of new documents the posterior predictive probability of a category, and the ends of its interval.
+
+        Under a Gaussian prior, with the X and y of fit(): see `lapwing.probability_interval`.
+        """
+        check_is_fitted(self)
+        return probability_interval(self.model_, category, *self._fitted_to(X, y), self._inputs(new), level=level)
+
+    def _fitted_to(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """What fit() was given, as a model takes it: documents, and a tuple of labels for each."""
         X = self._inputs(X)
         labels, _, _ = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
-        return summary(self.model_, category, X, labels, **options)
+        return X, labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right."""

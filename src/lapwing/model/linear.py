@@ -279,6 +279,15 @@ class LinearModel:
         """The words of a category, and how sure each is where the documents trained on are given: `lapwing.summary`."""
         return import_module("lapwing").summary(self, category, documents, labels, **options)
 
+    def probability_interval(
+        self, category: Hashable | None, documents: Any, labels: Any, new: Any, *, level: float = 0.95
+    ) -> np.ndarray:
+        """How sure a probability is, given the documents trained on: `lapwing.probability_interval`."""
+        found: np.ndarray = import_module("lapwing").probability_interval(
+            self, category, documents, labels, new, level=level
+        )
+        return found
+
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn estimator that predicts by this model: `lapwing.to_sklearn`."""
         return import_module("lapwing").to_sklearn(self)

@@ -16,6 +16,7 @@ GLM07's norm-based variance, which needs no choice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,17 +33,22 @@ SAMPLES = 50  # halves, or bootstrap samples, by which features are scored
 
 @dataclass(frozen=True)
 class Stability:
-    """share   (d,) of the halves in which each feature has a weight;  kept   how many have one on average."""
+    """share   (d,) of the halves in which each feature has a weight;  kept   how many have one on average.
+
+    features   how many there were to choose from, where `share` is of some of them
+    """
 
     share: np.ndarray
     kept: float
     halves: int
+    features: int | None = None
 
     def expected_false(self, threshold: float) -> float:
         """The bound on the features of at least that share that are kept no more often than by chance."""
         if not 0.5 < threshold <= 1.0:
             raise SettingsError(f"threshold must be over 0.5 and at most 1, got {threshold!r}")
-        return self.kept**2 / ((2.0 * threshold - 1.0) * max(len(self.share), 1))
+        p = len(self.share) if self.features is None else self.features
+        return self.kept**2 / ((2.0 * threshold - 1.0) * max(p, 1))
 
 
 def stability(
@@ -67,21 +73,39 @@ def stability(
     from lapwing.solvers import newton
     from lapwing.solvers.problem import Problem
 
-    if halves < 2:
-        raise SettingsError(f"halves must be 2 or more, got {halves}")
-    if min(np.count_nonzero(y > 0), np.count_nonzero(y < 0)) < 2:
-        raise InputError("expected two or more documents of either label, or a half would have none")
     problem = Problem(X)
     compiled = prior.compile(variance, X.shape[1], intercept_variance)
 
     def kept(weight: np.ndarray) -> np.ndarray:
         fit = newton.fit(problem, y, weight, compiled, variance=variance, tol=tol, start=start, link=link)
-        return fit.weights[:-1] != 0.0
+        return np.flatnonzero(fit.weights[:-1])
 
+    return stability_of(kept, X.shape[1], y, halves=halves, seed=seed, n_jobs=n_jobs, bootstrap=bootstrap)
+
+
+def stability_of(
+    kept: Callable[[np.ndarray], np.ndarray],
+    features: int,
+    y: np.ndarray,
+    *,
+    halves: int = 100,
+    seed: int | None = 0,
+    n_jobs: int | None = None,
+    bootstrap: bool = False,
+) -> Stability:
+    """The same of any kind of fit: `kept` gives, for weights of the documents, which of so many features it keeps.
+
+    y   (n,) labels, of which every half has its part
+    """
+    if halves < 2:
+        raise SettingsError(f"halves must be 2 or more, got {halves}")
+    counts = np.unique(y, return_counts=True)[1]
+    if len(counts) < 2 or counts.min() < 2:
+        raise InputError("expected two or more documents of either label, or a half would have none")
     draw = _bootstraps if bootstrap else _halves
     pairs = [draw(y, child) for child in np.random.SeedSequence(seed).spawn((halves + 1) // 2)]
     fits = run_all(kept, [weight for pair in pairs for weight in pair], n_jobs=n_jobs)
-    count = np.sum(fits, axis=0)
+    count = np.bincount(np.concatenate(fits), minlength=features)
     return Stability(count / len(fits), float(count.sum()) / len(fits), len(fits))
 
 
@@ -89,7 +113,7 @@ def _halves(y: np.ndarray, seed: np.random.SeedSequence) -> tuple[np.ndarray, np
     """Weights 0 and 1 of two halves; of an odd number of a label the larger part is either's by chance."""
     rng = np.random.default_rng(seed)
     first = np.zeros(len(y))
-    for label in (1.0, -1.0):
+    for label in np.unique(y)[::-1]:
         rows = rng.permutation(np.flatnonzero(y == label))
         first[rows[: (len(rows) + int(rng.integers(2))) // 2]] = 1.0
     return first, 1.0 - first

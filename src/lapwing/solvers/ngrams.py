@@ -42,6 +42,11 @@ class NgramFit:
     classes: np.ndarray
     result: FitResult
 
+    @property
+    def kept(self) -> np.ndarray:
+        """The classes whose weight is not 0."""
+        return self.classes[np.flatnonzero(self.result.weights[:-1])]
+
     def scores(self, space: NgramSpace) -> np.ndarray:
         """Linear scores of the documents of the space."""
         return np.asarray(space.columns(self.classes) @ self.result.weights[:-1] + self.result.weights[-1])

@@ -9,6 +9,10 @@ Hessian as covariance,
 solve Hz = a for each a asked about, so that H is never written down, and matrices of any width will do. A score at x is
 then normal with variance xᵀH⁻¹x, and an interval of it, through the link, one of the probability.
 
+Of a softmax the same holds for the weights of all K classes together: with S = z x_i (K,), H is
+
+    (Hz)_k = Σ_i c_i p_ik (S_k − Σ_l p_il S_l) x_i + l2_k z_k
+
 A Laplace prior has no curvature away from 0 and infinite curvature at 0, so none of this holds for it; what is to say
 there is how stable a selection is (selection/stability.py).
 """
@@ -47,10 +51,13 @@ class Posterior:
     @cached_property
     def _diagonal(self) -> np.ndarray:
         """Of H, which scales the steps."""
-        diagonal = np.append(self.X.multiply(self.X).T @ self.curvature, self.curvature.sum()) + self.l2
+        diagonal = self._own_diagonal()
         if not (diagonal > 0.0).all():
             raise InputError("a coefficient has neither a prior nor a document that tells of it; it has no interval")
         return diagonal
+
+    def _own_diagonal(self) -> np.ndarray:
+        return np.append(self.X.multiply(self.X).T @ self.curvature, self.curvature.sum()) + self.l2
 
     def _times(self, z: np.ndarray) -> np.ndarray:
         seen = self.curvature * (self.X @ z[:-1] + z[-1])
@@ -77,6 +84,26 @@ class Posterior:
         """(n,) of the score of each row."""
         rows = sp.csr_matrix(X)
         return np.array([self.variance(np.append(rows[i].toarray()[0], 1.0)) for i in range(rows.shape[0])])
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxPosterior(Posterior):
+    """Of all classes: curvature (n,) are the documents' weights, l2 (K(d+1),), proba (n, K) at the optimum.
+
+    Coefficients are counted class by class.
+    """
+
+    proba: np.ndarray
+
+    def _own_diagonal(self) -> np.ndarray:
+        spread = self.curvature[:, None] * self.proba * (1.0 - self.proba)
+        return np.hstack([(self.X.multiply(self.X).T @ spread).T, spread.sum(axis=0)[:, None]]).ravel() + self.l2
+
+    def _times(self, z: np.ndarray) -> np.ndarray:
+        by_class = z.reshape(self.proba.shape[1], -1)
+        moved = self.proba * (self.X @ by_class[:, :-1].T + by_class[:, -1])
+        moved = self.curvature[:, None] * (moved - self.proba * moved.sum(axis=1, keepdims=True))
+        return np.hstack([(self.X.T @ moved).T, moved.sum(axis=0)[:, None]]).ravel() + self.l2 * z
 
 
 def mean_probability(score: np.ndarray, variance: np.ndarray, link: str) -> np.ndarray:
