@@ -81,6 +81,27 @@ def test_two_who_disagree(run: Command, tmp_path: Path) -> None:
     assert [one["labels"] for one in found["labelled"]] == [["grain"], ["oil"]]
 
 
+def test_two_corpora_merged(run: Command, tmp_path: Path) -> None:
+    """Each text once; those on which they disagree are printed, and left out."""
+    corpora = {
+        "one": [("wheat", ["grain"]), ("corn", ["grain"]), ("crude", ["oil"])],
+        "two": [("wheat", ["oil"]), (" corn\n", ["grain"]), ("barley", ["grain"])],
+    }
+    for name, texts in corpora.items():
+        rows = [{"text": text, "labels": labels} for text, labels in texts]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    merged, names = tmp_path / "both.jsonl", [tmp_path / "one.jsonl", "--with", tmp_path / "two.jsonl"]
+    ran = run("suspects", *names, "-o", merged)
+    assert [json.loads(line)["text"] for line in ran.lines] == ["wheat"]
+    both = [json.loads(line) for line in merged.read_text(encoding="utf-8").splitlines()]
+    assert [(one["text"], one["labels"]) for one in both] == [
+        ("corn", ["grain"]), ("crude", ["oil"]), ("barley", ["grain"])
+    ]  # fmt: skip
+    assert len({one["id"] for one in both}) == 3
+    assert run("suspects", tmp_path / "one.jsonl", "-o", merged).code == 2
+    assert run("suspects", *names, "-o", tmp_path / "two.jsonl").code == 2
+
+
 def test_too_few_to_judge(run: Command, tmp_path: Path) -> None:
     rows = [{"text": f"wheat {i}", "label": "ab"[i % 2]} for i in range(6)]
     (tmp_path / "few.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

@@ -112,6 +112,32 @@ def test_new_categories_and_words_come_in(model: LinearModel) -> None:
     assert record["counts_for"] == 210.0
 
 
+def test_calibration_and_thresholds_are_learned_anew_where_new_documents_suffice() -> None:
+    made = build.documents(800)
+    text, label = [d.text for d in made], [d.label for d in made]
+    first = learn(_of(text[:200], label[:200]), replace(SETTINGS, threshold="f1")).model
+    few = lapwing.update(first, _of(text[200:300], label[200:300]))
+    many = lapwing.update(first, _of(text[200:], label[200:]))
+    for updated, anew in ((few, 0), (many, 3)):
+        assert updated.provenance["updates"][0]["learned_anew"] == anew
+        assert first.calibration is not None
+        assert updated.calibration is not None
+        same = [
+            np.array_equal(updated.calibration.slope, first.calibration.slope),
+            np.array_equal(updated.thresholds, first.thresholds),
+        ]
+        assert same == [not anew, not anew]
+    assert few.held_out == first.held_out
+    assert many.held_out["documents"] == 600
+
+
+def _of(texts: list[str], labels: list[str]) -> Corpus:
+    n = len(texts)
+    return Corpus(
+        "news", "text", texts, [(one,) for one in labels], list(map(str, range(n))), False, [""] * n, np.ones(n)
+    )
+
+
 def test_forgetting(model: LinearModel) -> None:
     turned = corpus(SECOND, energy="grain", grain="energy")
     remembering, forgetting = (lapwing.update(model, turned, forget=share) for share in (1.0, 0.05))

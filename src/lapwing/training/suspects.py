@@ -98,12 +98,6 @@ def calibrated(model: LinearModel, unseen: OutOfFold) -> np.ndarray:
 
 def disagreements(*corpora: Corpus) -> list[dict[str, Any]]:
     """Texts that stand in the corpora more than once with different labels, in the order of their first appearance."""
-    places: dict[str, list[tuple[Corpus, int]]] = {}
-    for corpus in corpora:
-        if corpus.kind == "vectors":
-            raise InputError(f"{corpus.name}: equal texts are looked for, and these are vectors")
-        for i, text in enumerate(corpus.documents):
-            places.setdefault(text.strip(), []).append((corpus, i))
     return [
         {
             "text": text,
@@ -112,6 +106,30 @@ def disagreements(*corpora: Corpus) -> list[dict[str, Any]]:
                 for corpus, i in where
             ],
         }
-        for text, where in places.items()
-        if len({frozenset(corpus.labels[i]) for corpus, i in where}) > 1
+        for text, where in _places(corpora).items()
+        if not _agree(where)
     ]
+
+
+def agreed(*corpora: Corpus) -> list[dict[str, Any]]:
+    """The corpora merged: every text once, but for those of `disagreements`."""
+    return [
+        {"id": f"{corpus.name}:{corpus.ids[i]}", "text": corpus.documents[i], "labels": list(corpus.labels[i])}
+        for (corpus, i), *others in _places(corpora).values()
+        if _agree([(corpus, i), *others])
+    ]
+
+
+def _places(corpora: tuple[Corpus, ...]) -> dict[str, list[tuple[Corpus, int]]]:
+    """Where each text stands."""
+    places: dict[str, list[tuple[Corpus, int]]] = {}
+    for corpus in corpora:
+        if corpus.kind == "vectors":
+            raise InputError(f"{corpus.name}: equal texts are looked for, and these are vectors")
+        for i, text in enumerate(corpus.documents):
+            places.setdefault(text.strip(), []).append((corpus, i))
+    return places
+
+
+def _agree(where: list[tuple[Corpus, int]]) -> bool:
+    return len({frozenset(corpus.labels[i]) for corpus, i in where}) == 1
