@@ -1,7 +1,7 @@
 """Which treatment of text, and which prior, gives the best answer: all of them crossed, on all corpora at hand.
 
     LAPWING_CORPORA=… .venv/bin/python benchmarks/treatments.py [docstrings movies sogou reuters newsgroups]
-        [--sample 12] [--seed 0] [--peers]
+        [--sample 12] [--seed 0] [--only words] [--peers]
 
 Stop list or none × Porter stems or none × words or words and pairs × Laplace, elastic net or Gaussian prior, all with
 the pooled variance and calibrated: 24 settings, or a seeded sample of them. Each is `TextClassifier` from texts to a
@@ -51,6 +51,10 @@ def show(*cells: Any) -> None:
     print(f"| {' | '.join(rounded)} |", flush=True)
 
 
+def called(stop_words: str, stemmer: str, pairs: bool, prior: str) -> str:
+    return ", ".join((prior, stop_words + " stop list", stemmer + " stems", "pairs" if pairs else "words"))
+
+
 def ours(name: str, train: Corpus, test: Corpus, settings: list[tuple[str, str, bool, str]]) -> None:
     labels = [row[0] for row in train.labels] if train.exclusive else [list(row) for row in train.labels]
     exclusive = train.exclusive
@@ -67,7 +71,7 @@ def ours(name: str, train: Corpus, test: Corpus, settings: list[tuple[str, str, 
         with tempfile.TemporaryDirectory() as folder:
             model.save(Path(folder) / "model")
             size = (Path(folder) / "model").stat().st_size / 1e6
-        way = ", ".join((prior, stop_words + " stop list", stemmer + " stems", "pairs" if pairs else "words"))
+        way = called(stop_words, stemmer, pairs, prior)
         show(name, way, *measured(truth, proba, chosen, train.exclusive), f"{model.model_.n_kept.mean():.0f}",
              f"{size:.1f}", f"{seconds:.0f}")  # fmt: skip
 
@@ -134,12 +138,14 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*", default=list(CORPORA))
     parser.add_argument("--sample", type=int, help="so many of the 24 settings, drawn once, the default among them")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="of these, those with this in their names")
     parser.add_argument("--peers", action="store_true")
     asked = parser.parse_args()
     settings = list(itertools.product(STOP_WORDS, STEMMERS, PAIRS, PRIORS))
     if asked.sample is not None:
         drawn = np.random.default_rng(asked.seed).permutation(np.arange(1, len(settings)))[: asked.sample - 1]
         settings = [settings[i] for i in (0, *sorted(drawn.tolist()))]
+    settings = [one for one in settings if asked.only in called(*one)]
     warnings.simplefilter("ignore")
     for prior in PRIORS:  # compiled before anything is timed
         lapwing.TextClassifier(prior=prior).fit(["a b", "b c", "c d"] * 20, ["x", "y", "z"] * 20)

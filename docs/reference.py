@@ -16,7 +16,7 @@ from lapwing.cli import cli
 # What each module shows, in the order of use; classes with the methods a user calls.
 MODULES = {
     "lapwing": "TextClassifier NgramClassifier MAPClassifier SelectedRidgeClassifier LogTfidfVectorizer load train "
-    "report update compare drift suspects export to_sklearn summary certify Utility",
+    "report update compare drift suspects export to_sklearn summary probability_interval certify Utility",
     "lapwing.priors": "Laplace Gaussian ElasticNet Jeffreys PriorTable from_words from_names by_group by_idf read "
     "read_words read_bbr norm_variance",
     "lapwing.corpus": "read stream overview Overview Corpus Document ReadOptions Hierarchy stdlib_docstrings",

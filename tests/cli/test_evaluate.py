@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import lapwing
 from cli import build
 from cli.run import Command
-from lapwing.evaluate import stored_assessment
+from lapwing.cli.evaluate import _confused
+from lapwing.evaluate import Confusion, stored_assessment
 from lapwing.evaluate.stored import evaluation_path
 from lapwing.model import LinearModel
 
@@ -64,6 +67,23 @@ def test_the_table(run: Command, model: Path, news: Path) -> None:
         assert averages[kind] == [f"{100 * told[kind][m]:.2f}" for m in ("precision", "recall", "f1")]
     assert "15 documents; averages over the 3 categories that occur in them" in ended.out
     assert all(line == line.rstrip() and len(line) < 110 for line in ended.lines)
+
+
+def test_what_was_taken_for_what(run: Command, model: Path, news: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = run("evaluate", model, news, "--split", "all")
+    matrix = run("evaluate", model, news, "--split", "all", "--json").json["confusion"]["matrix"]
+    first = next(k for k, line in enumerate(told.lines) if line.split() == ["true", "1", "2", "3"])
+    for k, name in enumerate(("energy", "grain", "money")):
+        counts = ["." if n == 0 else str(n) for n in matrix[k]]
+        assert told.lines[first + 1 + k].split() == [str(k + 1), name, *counts]
+    assert sum(map(sum, matrix)) == 60
+    many = Confusion.of(tuple("abcdefghijklmnopqrstuvwxyz"), np.arange(26), np.roll(np.arange(26), 1))
+    assert _confused(SimpleNamespace(confusion=many))[0] == "most often taken for another: " + ", ".join(  # type: ignore[arg-type]
+        f"{a} for {b} (1)" for a, b in zip("abcdefghij", "zabcdefghi", strict=True)
+    )
+    monkeypatch.setattr("lapwing.cli._output.width", lambda: 20)  # too narrow for a matrix
+    few = Confusion.of(tuple("abcdef"), np.arange(6), np.roll(np.arange(6), 1))
+    assert str(_confused(SimpleNamespace(confusion=few))[0]).startswith("most often taken for another: a for f (1)")  # type: ignore[arg-type]
 
 
 def test_what_is_left_out_is_stated(run: Command, label_model: Path, tmp_path: Path) -> None:

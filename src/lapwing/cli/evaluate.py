@@ -27,6 +27,9 @@ from lapwing.errors import some
 
 log = logging.getLogger("lapwing")
 
+MATRIX = 20  # classes up to which all that was taken for another is shown,
+PAIRS = 10  # and of more so many pairs
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -204,11 +207,8 @@ def print_evaluation(result: Evaluation) -> None:
         notes.append(f"accuracy {percent(result.accuracy())} %")
     if result.unknown:
         notes.append(f"{len(result.unknown)} labels of the data are not in the model: {some(result.unknown)}")
-    if result.exclusive:
-        pairs = result.confusion.pairs(3) if result.confusion is not None else []
-        notes += [f"most often taken for another: {_confused(pairs)}"] if pairs else []
     _warn(result)
-    show(*_categories(result), "", _averages(result), "", *notes, "", *_calibration(result))
+    show(*_categories(result), "", _averages(result), "", *notes, "", *_confused(result), *_calibration(result))
 
 
 def _warn(result: Evaluation) -> None:
@@ -216,8 +216,21 @@ def _warn(result: Evaluation) -> None:
         log.warning("%s; `lapwing inspect` has figures of unseen documents", result.memorised)
 
 
-def _confused(pairs: list[tuple[Any, Any, int]]) -> str:
-    return ", ".join(f"{true} for {chosen} ({count})" for true, chosen, count in pairs)
+def _confused(result: Evaluation) -> list[Table | str]:
+    """Of exclusive classes, what was taken for what: of few a matrix, if it fits, else the most frequent pairs."""
+    if result.confusion is None:
+        return []
+    names = [f"{k} {label}" for k, label in enumerate(result.confusion.classes, 1)]
+    if len(names) <= MATRIX:
+        rows = [["." if n == 0 else str(n) for n in row] for row in result.confusion.matrix().tolist()]
+        columns = {"true": names} | {str(k): list(cells) for k, cells in enumerate(zip(*rows, strict=True), 1)}
+        if len(fitting(columns, spare=list(columns)[-1:])) == len(columns):
+            grid = table(*columns)
+            for cells in zip(*columns.values(), strict=True):
+                grid.add_row(*cells)
+            return [grid, "each row's documents by the number of the class chosen", ""]
+    pairs = ", ".join(f"{true} for {chosen} ({count})" for true, chosen, count in result.confusion.pairs(PAIRS))
+    return [f"most often taken for another: {pairs}", ""] if pairs else []
 
 
 def _calibration(result: Evaluation) -> list[Table | str]:
