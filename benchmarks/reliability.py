@@ -62,29 +62,25 @@ def draw(ways: dict[str, Calibration], file: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(ways), figsize=(9, 4.2), sharey=True)
-    for ax, (title, found) in zip(axes, ways.items(), strict=True):
-        bins = large(found)
-        said, so = (np.array([getattr(one, name) for one in bins]) for name in ("probability", "share"))
-        low, high = np.array([one.band for one in bins]).T
-        floor = 1e-4
-        ax.plot([floor, 1 - floor], [floor, 1 - floor], color="0.6", linewidth=1)
-        span = [so - low, high - so]
-        ax.errorbar(said, np.clip(so, floor, 1 - floor), np.maximum(span, 0), fmt="o", color="#0b6e99", capsize=3)
-        ax.set(
-            xscale="logit", yscale="logit", title=title, xlabel="said", xlim=(floor, 1 - floor), ylim=(floor, 1 - floor)
-        )
-        ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
+    titles = ("GLM07's rule: the norm-based variance", "the defaults: pooled and calibrated")
+    ends, ticks = (5e-5, 1 - 5e-5), (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
+    figure, axes = pyplot.subplots(1, len(ways), figsize=(10, 4.8), sharey=True)
+    for ax, title, found in zip(axes, titles, ways.values(), strict=True):
+        said, so, low, high = np.array([(one.probability, one.share, *one.band) for one in large(found)]).T
+        ax.plot(ends, ends, color="0.7", linewidth=1)
+        ax.vlines(said, np.clip(low, *ends), np.clip(high, *ends), color="#1f77b4", alpha=0.35, linewidth=6)
+        ax.plot(said, so, marker="o", color="#1f77b4")
+        ax.text(0.03, 0.93, f"log loss {found.relative_log_loss:.3f} of base rates", transform=ax.transAxes)
+        ax.set(title=title, xlabel="what the model says", xscale="logit", yscale="logit", xlim=ends, ylim=ends)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks))
             axis.set_minor_locator(matplotlib.ticker.NullLocator())
             axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda p, _: f"{100 * p:g} %"))
-        ax.tick_params(labelsize=8)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-    axes[0].set_ylabel("was so, with 95 % band")
+        ax.tick_params(axis="x", rotation=45, labelsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("how often it is so")
     figure.tight_layout()
-    figure.savefig(file, dpi=130)
+    figure.savefig(file, dpi=100)
 
 
 def main() -> None:

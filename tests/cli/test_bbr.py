@@ -224,6 +224,14 @@ def test_convert_a_model_of_words(run: Command, model: Path, tmp_path: Path) -> 
     weights = dict(trained.top_features(trained.categories.index("grain")))
     assert {names[str(i)] for i in made.weights} == set(weights)
     assert "--category" in run("convert", model, tmp_path / "m", "--category", "grains").complaint
+    # Three exclusive classes: what the file says is the category's own probability, and the command says so.
+    assert "gives that of grain by itself (category_proba)" in ended.err
+    ours, theirs = trained, to_linear(made, "m")
+    text = ["corn and wheat", "oil", ""]
+    X = ours.vectors(text)[:, [int(name) - 1 for name in theirs.feature_names]]
+    own = ours.category_proba(text)[:, list(ours.classes).index("grain")]
+    np.testing.assert_allclose(theirs.predict_proba(X)[:, 1], own, rtol=0.0, atol=1e-9)
+    assert np.abs(own - ours.predict_proba(text)[:, list(ours.classes).index("grain")]).max() > 1e-3
 
 
 def test_standard_input_accuracy_and_talk(run: Command, tmp_path: Path) -> None:

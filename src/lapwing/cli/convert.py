@@ -54,6 +54,10 @@ def command(
         if len(rows) > 1:
             raise SettingsError(f"a BBR file holds one category, and the model has {len(rows)}; choose with --category")
         bbr.write_bbr_model(bbr.from_linear(model, rows[0], name=modelname, numbered=numbered), output)
+        if model.exclusive and len(model.classes) > 2:
+            echo(f"classes share their probabilities, and a BBR file holds one: {output} gives that of "
+                 f"{model.categories[rows[0]]} by itself (category_proba) and does not know which is the largest",
+                 err=True)  # fmt: skip
     if features is not None:
         _write_numbers(model, features, to)
     echo(f"wrote {output}: {to} model from {kind}")
