@@ -168,6 +168,21 @@ def test_models_side_by_side_curve_and_path(chromium: Any, small: Path) -> None:
             page.locator("#category figure", has_text=name).locator("svg").wait_for()
 
 
+# Ticks, axes' names and counts in a chart of which one lies over another, or beyond the chart's edges.
+OVERLAPS = """
+[...document.querySelectorAll("figure svg")].flatMap((svg) => {
+  const edge = svg.getBoundingClientRect();
+  const labels = [...svg.querySelectorAll(".axes text, .count")];
+  const texts = labels.map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const over = (a, b) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+  return texts.flatMap(([text, box], k) => [
+    ...texts.slice(k + 1).filter(([, other]) => over(box, other)).map(([other]) => `${text} over ${other}`),
+    ...(box.left < edge.left - 1 || box.right > edge.right + 1 ? [`${text} is cut`] : []),
+  ]);
+})
+"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessibility(chromium: Any, small: Path, scheme: str, width: int) -> None:
@@ -182,6 +197,10 @@ def test_accessibility(chromium: Any, small: Path, scheme: str, width: int) -> N
         found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
         assert shown.page.evaluate("document.documentElement.scrollWidth") == width
+        for chart in shown.page.query_selector_all("figure"):
+            chart.scroll_into_view_if_needed()
+            chart.wait_for_selector("svg")
+        assert shown.page.evaluate(OVERLAPS) == []
 
 
 def test_a_model_of_3500_categories_opens(chromium: Any, tmp_path: Path) -> None:

@@ -72,23 +72,33 @@ function tickText(value) {
   return [whole(Number(value.toPrecision(6))).replace("-", "−")];
 }
 
-// An empty plot with labelled axes: {svg, x, y, layer}; x and y turn values into places.
+const DIGIT_WIDTH = 7; // pixels, about
+const wide = (parts) => DIGIT_WIDTH * parts.reduce((sum, part) => sum + (part.textContent ?? part).length, 0);
+
+const shortened = (text, room) => (wide([text]) > room ? `${text.slice(0, Math.floor(room / DIGIT_WIDTH) - 1)}…` : text);
+
+// An empty plot with labelled axes: {svg, x, y, layer}; x and y turn values into places. Of given ticks as many as fit.
 function plot(width, { height = 280, x, y, label }) {
   const margin = { left: 58, right: 14, top: 10, bottom: 44 };
+  const upright = (y.ticks ?? y.scale.ticks(Math.max(2, Math.floor((height - margin.top - margin.bottom) / 45))))
+    .map((value) => [value, (y.text ?? tickText)(value)]);
+  margin.left = Math.max(margin.left, 27 + Math.max(...upright.map(([, text]) => wide(text))));
   const [inner, tall] = [width - margin.left - margin.right, height - margin.top - margin.bottom];
   const px = (value) => margin.left + inner * x.scale.at(value);
   const py = (value) => margin.top + tall * (1 - y.scale.at(value));
   const axes = s("g", { class: "axes", "aria-hidden": "true" });
-  for (const value of x.ticks ?? x.scale.ticks(Math.max(2, Math.floor(inner / 70)))) {
+  const every = x.ticks ? Math.ceil((x.ticks.length * 56) / inner) : 1;
+  for (const value of x.ticks?.filter((_, k) => k % every === 0) ?? x.scale.ticks(Math.max(2, Math.floor(inner / 70)))) {
+    const text = (x.text ?? tickText)(value);
     axes.append(
       s("line", { x1: px(value), x2: px(value), y1: margin.top, y2: margin.top + tall }),
-      s("text", { x: px(value), y: height - 26, "text-anchor": "middle" }, (x.text ?? tickText)(value)),
+      s("text", { x: Math.min(px(value), width - wide(text) / 2), y: height - 26, "text-anchor": "middle" }, text),
     );
   }
-  for (const value of y.ticks ?? y.scale.ticks(Math.max(2, Math.floor(tall / 45)))) {
+  for (const [value, text] of upright) {
     axes.append(
       s("line", { x1: margin.left, x2: width - margin.right, y1: py(value), y2: py(value) }),
-      s("text", { x: margin.left - 7, y: py(value) + 4, "text-anchor": "end" }, (y.text ?? tickText)(value)),
+      s("text", { x: margin.left - 7, y: py(value) + 4, "text-anchor": "end" }, text),
     );
   }
   axes.append(
@@ -170,7 +180,7 @@ const logit = (value) => Math.log(value / (1 - value));
 const ODDS = {
   at: (value) => (logit(Math.min(ENDS[1], Math.max(ENDS[0], value))) - logit(ENDS[0])) / (logit(ENDS[1]) - logit(ENDS[0])),
 };
-const ODDS_AXIS = { scale: ODDS, ticks: [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999], text: (value) => `${100 * value} %` };
+const ODDS_AXIS = { scale: ODDS, ticks: [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999], text: (value) => [`${100 * value} %`] };
 
 // Probabilities against what came true: bins of [documents, mean probability, share that came true, its band].
 function reliabilityFigure(title, note, found) {
@@ -190,11 +200,17 @@ function reliabilityFigure(title, note, found) {
       frame.layer.append(s("line", { class: "error", x1: x, x2: x, y1: frame.y(low), y2: frame.y(high) }));
     }
     frame.layer.append(polyline(points.map(({ x, y }) => [x, y]), { class: "line" }));
-    points.forEach(({ x, y, n, low, high }, k) => { // numbers above and below by turns, off the ends of the bands
-      const place = k % 2 ? frame.y(low) + 18 : frame.y(high) - 10;
-      const side = x < frame.margin.left + 20 ? "start" : x > width - 34 ? "end" : "middle";
-      frame.layer.append(s("circle", { class: "dot solid", cx: x, cy: y, r: Math.min(8, 2.5 + Math.log10(n)) }),
-        s("text", { class: "count", x, y: place, "text-anchor": side, "aria-hidden": "true" }, whole(n)));
+    for (const { x, y, n } of points) frame.layer.append(s("circle", { class: "dot solid", cx: x, cy: y, r: Math.min(8, 2.5 + Math.log10(n)) }));
+    const taken = [];
+    points.forEach(({ x, n, low, high }, k) => { // numbers above and below by turns, off the ends of the bands, where there is room
+      const half = wide([whole(n)]) / 2;
+      const middle = Math.min(Math.max(x, frame.margin.left + half + 2), width - half);
+      const [below, above] = [frame.y(low) + 18, frame.y(high) - 10];
+      const place = (k % 2 ? [below, above, above - 13] : [above, below, above - 13]).find((at) => at > frame.margin.top
+        && at < frame.margin.top + frame.tall && !taken.some(([other, size, level]) => Math.abs(other - middle) < size + half && Math.abs(level - at) < 12));
+      if (place === undefined) return;
+      taken.push([middle, half, place]);
+      frame.layer.append(s("text", { class: "count", x: middle, y: place, "text-anchor": "middle", "aria-hidden": "true" }, whole(n)));
     });
     pointing(frame, points, ({ n, p, share, low, high }) =>
       `${percent(p)} % said, ${percent(share)} % true (${percent(low)} to ${percent(high)}), ${whole(n)} times`);
@@ -211,8 +227,8 @@ function riskFigure({ risk_coverage: curve, promises }, exclusive) {
   return figure("Wrong answers", note, (width) => {
     const most = Math.max(0.01, ...curve.map(([, risk]) => risk));
     const frame = plot(width, {
-      x: { scale: linear(-0.02, 1.02), label: "documents answered" , text: (value) => `${Math.round(100 * value)} %` },
-      y: { scale: linear(-0.02 * most, 1.04 * most), label: "of these wrong", text: (value) => `${Number((100 * value).toPrecision(3))} %` },
+      x: { scale: linear(-0.02, 1.02), label: "documents answered" , text: (value) => [`${Math.round(100 * value)} %`] },
+      y: { scale: linear(-0.02 * most, 1.04 * most), label: "of these wrong", text: (value) => [`${Number((100 * value).toPrecision(3))} %`] },
       label: `Share of wrong answers, from ${percent(curve[0][1])} % of the surest to ${percent(curve.at(-1)[1])} % of all`,
     });
     const points = curve.map(([coverage, risk]) => ({ coverage, risk, x: frame.x(coverage), y: frame.y(risk) }));
@@ -331,7 +347,7 @@ function parallelFigure(models, rows, open) {
     });
     models.forEach((model, k) => {
       const text = s("text", { class: "axis", x: frame.x(k), y: height - 20, "text-anchor": k === 0 ? "start" : k === models.length - 1 ? "end" : "middle" });
-      text.textContent = plain(model);
+      text.textContent = shortened(plain(model), (width - 16) / models.length);
       frame.svg.append(text, s("line", { class: "upright", x1: frame.x(k), x2: frame.x(k), y1: 10, y2: height - 44 }));
     });
     // A fixed small shift per category keeps equal lines apart.
@@ -349,8 +365,10 @@ function parallelFigure(models, rows, open) {
       const y = frame.y(row.errors.at(-1)) + 4;
       if (!change(row) || taken.some((other) => Math.abs(other - y) < 13)) continue;
       taken.push(y);
-      const text = s("text", { class: "axis", x: frame.x(models.length - 1) - 8, y, "text-anchor": "end" });
-      text.textContent = plain(row.name);
+      const [named, last] = [plain(row.name), frame.x(models.length - 1)];
+      const beside = last + 8 + wide([named]) < width; // else before the axis, over the lines
+      const text = s("text", { class: "axis over", x: last + (beside ? 8 : -8), y, "text-anchor": beside ? "start" : "end" });
+      text.textContent = named;
       frame.svg.append(text);
     }
     pointing(frame, points, ({ row }) => `${row.name}: ${row.errors.join(", ")}`, ({ row }) => open(row));
