@@ -1,6 +1,6 @@
 """Reuters-21578, ModApte, in ten batches as time went by: updates beside refits and beside others' partial_fit.
 
-    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--rank 20] [--river] [--vw]
+    .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--rank 20] [--river] [--vw] [--peers-only]
     .venv/bin/python benchmarks/updating.py --cost [--categories 10] [--batches 10] [--rank 20]
 
 The first batch trains a model with all defaults. After each further one, on the test part: macro F1 over the categories
@@ -42,6 +42,8 @@ from lapwing.evaluate import membership
 from lapwing.evaluate.calibration import calibration
 from lapwing.formats.model_file import to_bytes
 from lapwing.model import LinearModel
+from lapwing.model.memory import Memory
+from lapwing.stats.past import low_rank, nothing
 from lapwing.training import TrainSettings, learn
 from lapwing.training.update import merged
 
@@ -153,6 +155,7 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=20)
     parser.add_argument("--river", action="store_true")
     parser.add_argument("--vw", action="store_true")
+    parser.add_argument("--peers-only", action="store_true")
     parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
     parts, test = batches(given.batches, given.categories)
@@ -160,22 +163,23 @@ def main() -> None:
     if given.cost:
         cost(parts, ("diagonal", given.rank, "full"))
         return
-    settings = TrainSettings(n_jobs=-1)
-    kinds: dict[str, str | int] = {
-        "update, full": "full", f"update, rank {given.rank}": given.rank, "update, diagonal": "diagonal",
-    }  # fmt: skip
-    ways = {name: learn(parts[0], settings, curvature=kind).model for name, kind in kinds.items()}
-    first = ways["update, full"]
-    fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
     others = {"scikit-learn": scikit(parts[0])} | ({"river": river()} if given.river else {})
     others |= {"Vowpal Wabbit": vowpal()} if given.vw else {}
     for k, batch in enumerate(parts):
         for name, step in others.items():
             begun = time.process_time()
             show(k, name, step(batch, test), time.process_time() - begun)
-        if k == 0:
-            show(0, "first batch", by_lapwing(first, test), 0.0)
-            continue
+    if not given.peers_only:
+        ours(parts, test, given.rank)
+
+
+def ours(parts: list[Corpus], test: Corpus, rank: int) -> None:
+    settings = TrainSettings(n_jobs=-1)
+    first = learn(parts[0], settings, curvature="full").model
+    show(0, "first batch", by_lapwing(first, test), 0.0)
+    ways = {"update, full": first, f"update, rank {rank}": of_rank(first, rank), "update, diagonal": of_rank(first, 0)}
+    fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
+    for k, batch in enumerate(parts[1:], 1):
         for name in ways:
             begun = time.process_time()
             ways[name] = update(ways[name], batch, n_jobs=-1)
@@ -186,6 +190,19 @@ def main() -> None:
             begun = time.process_time()
             refitted = learn(data, fixed).model
             show(k, name, by_lapwing(refitted, test), time.process_time() - begun)
+
+
+def of_rank(model: LinearModel, rank: int) -> LinearModel:
+    """As if it had been trained with this curvature in place of all of it."""
+    assert model.memory is not None
+    pasts = [model.memory.past(row, *model.fitted) for row in range(len(model.intercepts))]
+    kept = []
+    for past in pasts:
+        factor, left = low_rank(np.diagonal(past.block), past.block.__getitem__, rank)
+        bend = past.bend.copy()
+        bend[past.places] += left
+        kept.append(replace(past, bend=bend, block=nothing(), factor=factor))
+    return replace(model, memory=Memory.of(kept, model.memory.documents, rank))
 
 
 def cost(parts: list[Corpus], kinds: Sequence[str | int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing.evaluate.drift import Drift
+from lapwing.evaluate.drift import CategoryDrift, Drift
 from lapwing.reporting.plain import histograms, intervals, paragraph, plain_page, section, table
 
 MOST_PICTURES = 24
@@ -18,7 +18,7 @@ def drift_page(moved: Drift, model: str, data: str) -> str:
     facts = [
         ("model", model),
         ("new documents", f"{moved.documents:,}"),
-        ("categories whose scores moved", f"{len(moved.alarms)} of {len(moved.categories)}"),
+        ("categories whose scores moved", f"{len(moved.alarms)} of {len(_tested(moved))}"),
         ("false alarms", f"any at a chance of {100 * moved.rate:g} %"),
     ]
     if moved.unknown is not None and moved.expected_unknown is not None:
@@ -31,8 +31,12 @@ def drift_page(moved: Drift, model: str, data: str) -> str:
     return plain_page(f"{model} on {data}", "what moved, by lapwing", facts, parts)
 
 
+def _tested(moved: Drift) -> list[CategoryDrift]:
+    return sorted((one for one in moved.categories if one.p_value is not None), key=lambda one: one.p_value or 0.0)
+
+
 def _scores(moved: Drift) -> str:
-    tested = sorted((one for one in moved.categories if one.p_value is not None), key=lambda one: one.p_value or 0.0)
+    tested = _tested(moved)
     if not tested:
         return section("Scores", paragraph("The model keeps no scores of its training documents to compare with."))
     rows = [
@@ -43,6 +47,8 @@ def _scores(moved: Drift) -> str:
         [(str(one.category), one.then, one.now) for one in tested[:MOST_PICTURES]],
     )
     said = "p-values are adjusted for the number of categories: any of them below the rate is an alarm."
+    if left := len(moved.categories) - len(tested):
+        said += f" {left} of {len(moved.categories)} have no scores of training to be held against."
     return section("Scores", pictures, paragraph(said, note=True),
                    table(("category", "X²", "p-value", "alarm"), rows, words=(3,)))  # fmt: skip
 

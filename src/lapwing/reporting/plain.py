@@ -64,7 +64,7 @@ def intervals(caption: str, rows: Sequence[tuple[str, float, float, float]], mar
     span = (most - least) or 1.0
 
     def at(x: float) -> float:
-        return LABEL + 10 + (WIDTH - LABEL - 20) * (min(max(x, least), most) - least) / span
+        return LABEL + 10 + (WIDTH - LABEL - 40) * (min(max(x, least), most) - least) / span
 
     height = ROW * len(rows) + 30
     parts = [f'<line class="zero" x1="{at(0):.1f}" x2="{at(0):.1f}" y1="0" y2="{height - 24}"/>']
