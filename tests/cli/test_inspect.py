@@ -113,6 +113,20 @@ def test_how_sure_it_is_of_its_words(run: Command, model: Path, news: Path, tmp_
     assert "--data needs --category" in run("inspect", model, "--data", news).err
 
 
+def test_what_could_stand_in_for_a_word(run: Command, tmp_path: Path) -> None:
+    """Columns 5 to 8 are one measurement with noise, and the lasso keeps all but 6."""
+    rng = np.random.default_rng(1)
+    common = rng.normal(size=(120, 8))
+    X = np.repeat(common, 4, axis=1) + 0.3 * rng.normal(size=(120, 32))
+    y = common[:, 0] - common[:, 1] + rng.normal(size=120) > 0
+    path = tmp_path / "measured.svm"
+    cells = (" ".join(f"{j}:{value!r}" for j, value in enumerate(row, 1)) for row in X.tolist())
+    path.write_text("".join(f"{2 * label - 1:+d} {row}\n" for label, row in zip(y.tolist(), cells, strict=True)))
+    build.train(path, tmp_path / "m", "--prior", "laplace", "--variance", "0.05", "--tol", "1e-10")
+    shown = run("inspect", tmp_path / "m", "--category", "1", "--data", path, "--halves", "2").out
+    assert [line.split()[1] for line in shown.splitlines() if line.endswith("could stand in for it: 6")] == list("578")
+
+
 def test_of_very_many_categories_the_largest_are_shown(run: Command, tmp_path: Path) -> None:
     many = np.arange(600)
     made = text_model(classes=tuple(f"topic {k}" for k in many))

@@ -68,6 +68,18 @@ def test_stability_of_sparse_weights(lasso: lapwing.TextClassifier) -> None:
     assert "of 20 halves" in told._repr_html_()
 
 
+def test_what_could_stand_in_for_a_word() -> None:
+    """Columns 4 to 7 are one measurement with noise; the lasso keeps all but 5, which goes with the others alone."""
+    rng = np.random.default_rng(1)
+    common = rng.normal(size=(120, 8))
+    X = np.repeat(common, 4, axis=1) + 0.3 * rng.normal(size=(120, 32))
+    y = np.where(common[:, 0] - common[:, 1] + rng.normal(size=120) > 0, "yes", "no")
+    model = lapwing.MAPClassifier("laplace", variance=0.05, tol=1e-10).fit(X, y)
+    told = lapwing.summary(model, "yes", X, [(label,) for label in y], halves=0, top=None)
+    assert {one.feature: one.stand_ins for one in told.words if one.stand_ins} == dict.fromkeys("467", ("5",))
+    assert "could stand in for it" in told._repr_html_()
+
+
 def test_without_documents_there_are_weights_and_counts(lasso: lapwing.TextClassifier) -> None:
     told = lapwing.summary(lasso.model_, "money", top=3)
     assert [(word.feature, word.weight) for word in told.words] == lasso.model_.row_features(2, 3)

@@ -12,7 +12,7 @@ from text.ngrams_by_hand import corpora, enumerate_ngrams, explicit_matrix
 
 from lapwing.kernels.ngrams import sums
 from lapwing.solvers import newton
-from lapwing.solvers.ngrams import CHANGE, ascend, exact, greedy, search
+from lapwing.solvers.ngrams import CHANGE, SHORTENED, ascend, exact, greedy, search
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import sigmoid
 from lapwing.stats.objective import certify
@@ -96,10 +96,10 @@ def test_greedy_steps_are_those_of_enumeration(case: Case) -> None:
             level = [name for name, slope in slopes.items() if abs(slope) >= best * (1 - 1e-13)]
             shortest = min(case.space.shortest[step.chosen] for _ in level)
             assert all(_tokens(case.space, name) >= shortest for name in level)
-            # The line search goes with the slope, and not beyond the minimum.
+            # The line search goes with the slope, and not beyond the minimum; a step goes part of the way.
             rows = sorted(case.ngrams[chosen])
             assert step.by * slopes[chosen] > 0.0
-            after = scores[rows] + step.by
+            after = scores[rows] + step.by / SHORTENED
             left = np.sum(case.weight[rows] * case.y[rows] * sigmoid(-case.y[rows] * after))
             assert -1e-9 <= left * np.sign(step.by) <= 0.1 * abs(slopes[chosen]) + 1e-12
         scores = step.scores

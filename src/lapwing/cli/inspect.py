@@ -295,7 +295,7 @@ def _in_full(record: Record, model: LinearModel) -> list[RenderableType]:
         if item.get("share") is not None:
             line.append(f"  in {round(item['share'] * record['halves'])} of {record['halves']} halves", "dim")
         if item.get("documents") is not None:
-            line.append(f"  {item['documents']} documents", "dim")
+            line.append(f"  {item['documents']} document{'s' * (item['documents'] != 1)}", "dim")
         if item.get("stand_ins"):
             line.append(f"  could stand in for it: {', '.join(readable(w, model) for w in item['stand_ins'])}", "dim")
         if item.get("members", 1) > 1:

@@ -5,7 +5,8 @@ exact    the Laplace MAP. Solve the problem of the n-grams found so far (solvers
          within tolerance. The dual point is scaled by the largest derivative of all, which the bound of the
          search proves: the certificate covers the n-grams that were never looked at.
 greedy   SLR (IBW08): one step of coordinate ascent on the likelihood after the other, each along the n-gram
-         with the steepest derivative. n-grams have no prior here; that fits end early stands in its place.
+         with the steepest derivative. n-grams have no prior here; that fits end early stands in its place, and
+         that a step goes part of the way only (shrinkage, Friedman 2001): others may then share in what it says.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from lapwing.text.ngrams import NgramSpace
 SHARE = 0.3  # a search takes what exceeds this share of the largest derivative ...
 MOST = 300  # ... but no more than this, or as many as there are already
 LEVEL = 1e-12  # derivatives this close, relatively, are equal: the shortest n-gram goes first
-FALLEN = 0.1  # a line search ends where the slope has fallen to this part of itself
+FALLEN = 0.1  # a line search ends where the slope has fallen to this part of itself,
+SHORTENED = 0.3  # and a step goes so much of that way
 CHANGE = 0.005  # SLR ends when Σ|change of score| / (1 + Σ|score|) is no more than this
 STEPS = 5000  # after so many steps at the latest
 NOTHING = 1e-6  # and where no derivative exceeds this, per document: beyond lies infinity
@@ -182,7 +184,7 @@ def ascend(space: NgramSpace, y: np.ndarray, weight: np.ndarray, *, intercept_sl
             return
         chosen = int(level[0]) if len(level) == 1 else _shortest(space, level)
         rows = space.columns(np.array([chosen])).indices
-        by = _line_search(scores[rows], y[rows], weight[rows])
+        by = SHORTENED * _line_search(scores[rows], y[rows], weight[rows])
         new = scores.copy()
         new[rows] += by
         moved = _intercept(new - intercept, y, weight, intercept, intercept_slope)

@@ -60,11 +60,14 @@ class Summary:
         head = ["word", "weight", "documents"]
         head += [f"{100 * self.level:g} % interval"] if self.level is not None else []
         head += [f"of {self.halves} halves"] if self.halves is not None else []
+        instead = any(one.stand_ins for one in self.words)
+        head += ["could stand in for it"] if instead else []
         rows = []
         for one in self.words:
             row = [shown(one.feature), f"{one.weight:+.3f}", "" if one.documents is None else f"{one.documents:,}"]
             row += [f"{one.interval[0]:+.3f} to {one.interval[1]:+.3f}"] if one.interval is not None else []
             row += [f"{100 * one.share:.0f} %"] if one.share is not None else []
+            row += [shown(", ".join(one.stand_ins))] if instead else []
             rows.append(tuple(row))
         return f"<div><p>{shown(self.category)}</p>{table(tuple(head), rows)}</div>"
 
