@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,27 @@ def test_several_labels_in_one_cell_are_remarked_on_with_the_option_that_splits_
     assert not split.exclusive
     assert "3 have several" in split.reason
     assert not any("several in one" in line for line in split.remarks)
+
+
+@pytest.mark.parametrize(
+    "cell", ['["Comedy", "Drama"]', "['Comedy', 'Drama']", "['Comedy' 'Drama']", "[Comedy, Drama]"]
+)
+def test_lists_in_a_cell_are_remarked_on_and_taken_apart(cell: str, tmp_path: Path) -> None:
+    rows = [("a", cell), ("b", cell.replace("Drama", "caf\\u00e9" if '"' in cell else "café")), ("c", "[]")]
+    with (tmp_path / "lists.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    (said,) = [line for line in overview(corpus.read(tmp_path / "lists.csv")).remarks if "lists" in line]
+    assert "--label-separator ','" in said
+    lists = corpus.read(tmp_path / "lists.csv", label_separator=",")
+    assert lists.labels == [("Comedy", "Drama"), ("Comedy", "café"), ()]
+    assert not lists.exclusive
+
+
+@pytest.mark.parametrize("cell", ["[[1]]", '[{"a": 1}]', "[" * 5000 + "]" * 5000])
+def test_lists_of_something_else_are_broken_records_or_names(cell: str, tmp_path: Path) -> None:
+    (tmp_path / "lists.csv").write_text(f'text,label\na,"{cell.replace(chr(34), chr(34) * 2)}"\n')
+    with suppress(CorpusError):
+        assert corpus.read(tmp_path / "lists.csv", label_separator=",").labels[0]
 
 
 def test_ordinary_names_are_not_taken_for_several(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ _READING = [
     click.option("--encoding", help="Text encoding; UTF-8 unless the format has its own."),
     click.option("--text-column", help="Column (name or number) or JSON key of the text."),
     click.option("--label-column", help="Column (name or number) or JSON key of the label."),
-    click.option("--label-separator", help="Separator between several labels in one cell."),
+    click.option("--label-separator", help="Between several labels in one cell; a list in a cell is taken apart, too."),
     click.option("--time-column", help="Column, JSON key or mail header that says when a document was written."),
     click.option("--group-column", help="Column, JSON key or mail header of what documents belong together by."),
     click.option("--numeric", "numeric_columns", type=Names(), default=(), metavar="NAMES",

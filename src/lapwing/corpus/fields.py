@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 SPLIT_WORDS = {
@@ -44,6 +46,26 @@ def label_name(value: Any) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return str(int(value)) if value.is_integer() else repr(value)
     raise BadRecord(f"expected a label that is a string, number or true/false, got {short(value)}")
+
+
+QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+
+
+def is_list(cell: str) -> bool:
+    """Whether a cell is a list as JSON, Python and NumPy write it: `["a", "b"]`, `['a', 'b']`, `['a' 'b']`."""
+    return cell.startswith("[") and cell.endswith("]")
+
+
+def several_labels(cell: str, separator: str) -> list[Any]:
+    """The labels in a cell: what stands between separators, or in a list."""
+    cell = cell.strip()
+    if not is_list(cell):
+        return cell.split(separator)
+    with suppress(ValueError, RecursionError):
+        items: list[Any] = json.loads(cell)
+        return items
+    quoted = [re.sub(r"\\(.)", r"\1", one or other) for one, other in QUOTED.findall(cell)]
+    return quoted or cell[1:-1].split(separator)
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:

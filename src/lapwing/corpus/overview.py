@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.corpus.document import SPLITS, Corpus
+from lapwing.corpus.fields import is_list
 from lapwing.errors import CorpusError, some
 
 MOST_FIELDS = 20  # columns that a message lists
@@ -148,7 +149,7 @@ def _reason(corpus: Corpus) -> str:
 
 
 def _remarks(corpus: Corpus, classes: dict[str, int]) -> list[str]:
-    remarks = [_joined(classes), *_alike(classes)]
+    remarks = [_lists(classes) or _joined(classes), *_alike(classes)]
     if not corpus.exclusive and set(map(len, corpus.labels)) == {1} and len(classes) > 1:
         remarks.append(
             'every document has exactly one label: if that is so by nature, give it as "label", not as a list, or '
@@ -159,6 +160,15 @@ def _remarks(corpus: Corpus, classes: dict[str, int]) -> list[str]:
             f"{len(classes):,} labels for {len(corpus):,} documents: is that column the label (--label-column)?"
         )
     return [remark for remark in remarks if remark]
+
+
+def _lists(classes: dict[str, int]) -> str:
+    """Labels such as `["Comedy", "Drama"]`."""
+    lists = [label for label in classes if is_list(label)]
+    if 2 * len(lists) <= len(classes):
+        return ""
+    much = f"{len(lists):,} of {len(classes):,} labels, such as {lists[0]!r}"
+    return f"{much}, are lists: --label-separator ',' takes them apart"
 
 
 def _joined(classes: dict[str, int]) -> str:

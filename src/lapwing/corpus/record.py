@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
+from lapwing.corpus.fields import (
+    BadRecord,
+    label_name,
+    label_set,
+    several_labels,
+    short,
+    sound,
+    split_name,
+    weight_value,
+)
 from lapwing.corpus.members import Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import LABEL_NAMES, Reader, Tally
@@ -57,7 +66,7 @@ class RecordReader(Reader):
             return ()
         separator = self.options.label_separator
         if isinstance(value, str) and separator is not None:
-            value = value.split(separator)
+            value = several_labels(value, separator)
         if isinstance(value, list):
             self.exclusive = False
             return label_set(map(label_name, value))

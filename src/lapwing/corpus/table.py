@@ -13,7 +13,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import BadRecord, label_name, label_set, short, sound, split_name, weight_value
+from lapwing.corpus.fields import (
+    BadRecord,
+    label_name,
+    label_set,
+    several_labels,
+    short,
+    sound,
+    split_name,
+    weight_value,
+)
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import LABEL_NAMES, Reader, Tally, any_broken, log
@@ -97,7 +106,7 @@ class CsvReader(Reader):
             return "" if column is None else row[column]
 
         separator = self.options.label_separator
-        labels = [cell(columns.label)] if separator is None else cell(columns.label).split(separator)
+        labels = [cell(columns.label)] if separator is None else several_labels(cell(columns.label), separator)
         return Document(
             sound(cell(columns.id)) or default_id,
             self.with_columns(row[columns.text], lambda name: row[columns.beside[name]]),
