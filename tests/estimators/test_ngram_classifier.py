@@ -99,6 +99,17 @@ def test_choices_by_cross_validation() -> None:
     assert search.fit(texts, labels).best_score_ > 0.8
 
 
+def test_unseen_documents_are_scored_after_as_many_steps() -> None:
+    """Calibration is that of the model: the same as where the number of steps had been given."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefgh"), 12)) for _ in range(40)]
+    labels = [("a" in text) != (rng.random() < 0.2) for text in texts]
+    chosen = NgramClassifier(solver="greedy", max_length=1, cv_folds=3).fit(texts, labels)
+    given = NgramClassifier(solver="greedy", max_length=1, cv_folds=3, steps=int(chosen.step_curves_[0].chosen))
+    np.testing.assert_array_equal(chosen.predict_proba(texts), given.fit(texts, labels).predict_proba(texts))
+    assert chosen.model_.calibration is not None
+
+
 def test_parameters() -> None:
     estimator = NgramClassifier(tokens="char", max_length=np.int64(3), min_support=2, steps="cv", stop_words=["a"])
     assert clone(estimator).get_params() == estimator.get_params()

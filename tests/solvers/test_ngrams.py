@@ -159,7 +159,7 @@ def test_greedy_stops_when_scores_settle_or_when_told() -> None:
     space = ngram_space(documents, WORDS, min_support=12)  # no n-gram tells a document from all others
     y = np.where(rng.random(60) < 0.4, 1.0, -1.0)
     settled = greedy(space, y, np.ones(60), variance=2.0)
-    steps = islice(ascend(space, y, np.ones(60), intercept_slope=1.0), settled.result.rounds)
+    steps = islice(ascend(space, y, np.ones(60), intercept_slope=1.0, share=1.0), settled.result.rounds)
     changes = [step.change for step in steps]
     assert changes[-1] <= CHANGE < min(changes[:-1])
     assert settled.result.converged

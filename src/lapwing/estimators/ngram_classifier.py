@@ -26,7 +26,8 @@ class NgramClassifier(TextsClassifier):
         and counted in its length: "harvest * wheat"; takes a max_length, and a min_support of 2 or more
     solver : "exact", the MAP under a Laplace prior with a certificate that covers every n-gram; or "greedy", SLR
         (Ifrim, Bakır and Weikum 2008), coordinate ascent along the steepest n-gram, ended early
-    steps : of "greedy": "cv" (as many as held-out documents prefer), a number, or "settled" (until the scores are)
+    steps : of "greedy": "cv" (as many as held-out documents prefer) or a number, each shortened; or "settled", the
+        paper's own way (whole ones, until the scores are)
     loss : "likelihood" (logistic regression), or "squared_hinge", (1 - margin)² for margins below 1, with "exact": its
         scores are margins, which calibration makes probabilities of (`calibrate`, where a variance is chosen)
     variance : "pooled", "norm" (from the single tokens, GLM07 Eq. 29), "cv", "auto", a number, or one per category; for

@@ -6,7 +6,7 @@ exact    the Laplace MAP. Solve the problem of the n-grams found so far (solvers
          search proves: the certificate covers the n-grams that were never looked at.
 greedy   SLR (IBW08): one step of coordinate ascent on the likelihood after the other, each along the n-gram
          with the steepest derivative. n-grams have no prior here; that fits end early stands in its place, and
-         that a step goes part of the way only (shrinkage, Friedman 2001): others may then share in what it says.
+         that steps go part of the way only (shrinkage, Friedman 2001): others may then share in what one says.
 """
 
 from __future__ import annotations
@@ -173,8 +173,13 @@ class Step(NamedTuple):
     change: float  # Σ|change of score| / (1 + Σ|score|)
 
 
-def ascend(space: NgramSpace, y: np.ndarray, weight: np.ndarray, *, intercept_slope: float) -> Iterator[Step]:
-    """SLR's steps, until no n-gram has a derivative worth following. The intercept follows each of them."""
+def ascend(
+    space: NgramSpace, y: np.ndarray, weight: np.ndarray, *, intercept_slope: float, share: float = SHORTENED
+) -> Iterator[Step]:
+    """SLR's steps, until no n-gram has a derivative worth following. The intercept follows each of them.
+
+    share   of its line search that a step goes
+    """
     intercept = _intercept(np.zeros(len(y)), y, weight, 0.0, intercept_slope)
     scores = np.full(len(y), intercept)
     while True:
@@ -184,7 +189,7 @@ def ascend(space: NgramSpace, y: np.ndarray, weight: np.ndarray, *, intercept_sl
             return
         chosen = int(level[0]) if len(level) == 1 else _shortest(space, level)
         rows = space.columns(np.array([chosen])).indices
-        by = SHORTENED * _line_search(scores[rows], y[rows], weight[rows])
+        by = share * _line_search(scores[rows], y[rows], weight[rows])
         new = scores.copy()
         new[rows] += by
         moved = _intercept(new - intercept, y, weight, intercept, intercept_slope)
@@ -252,7 +257,7 @@ def greedy(
     intercept_variance: float | None = None,
     steps: int | None = None,
 ) -> NgramFit:
-    """SLR until the scores change by no more than `CHANGE`, or for so many `steps`.
+    """So many shortened `steps`; or SLR as the paper has it, whole ones until the scores change by `CHANGE` at most.
 
     `variance` is that of the intercept's prior, unless that has its own.
     """
@@ -261,7 +266,7 @@ def greedy(
     intercept = _intercept(np.zeros(len(y)), y, weight, 0.0, slope)
     scores = np.full(len(y), intercept)
     taken, converged = 0, True
-    for step in ascend(space, y, weight, intercept_slope=slope):
+    for step in ascend(space, y, weight, intercept_slope=slope, share=1.0 if steps is None else SHORTENED):
         weights[step.chosen] = weights.get(step.chosen, 0.0) + step.by
         scores, intercept = step.scores, step.intercept
         taken += 1

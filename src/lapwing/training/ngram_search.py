@@ -67,6 +67,7 @@ class NgramSearch:
         assert task.settings.ngrams is not None
         self.task, self.space, self.settings, self.ngrams = task, space, task.settings, task.settings.ngrams
         self.validation = validation
+        self.step_curves: dict[int, StepCurve] = {}
 
     @property
     def loss(self) -> str:
@@ -112,7 +113,7 @@ class NgramSearch:
         if self.settings.solver == "greedy":
             steps = self.ngrams.steps
             if steps == "cv":
-                tried = self._choose_steps(row, y, weight, variance)
+                tried = self._step_curve(row, y, weight, variance)
                 steps = tried.chosen
             fit = self._greedy(y, variance, steps)(weight)
         else:
@@ -138,7 +139,6 @@ class NgramSearch:
         )  # fmt: skip
 
     def _greedy(self, y: np.ndarray, variance: float, steps: int | str | None) -> Solve:
-        """Of steps that are chosen or settle it is not known how many there will be."""
         return partial(
             greedy,
             self.space,
@@ -164,6 +164,11 @@ class NgramSearch:
         read, targets, _ = self.validation
         signs = targets.signs(self.task.targets.fitted[row])
         return lambda classes, beta: loss(signs * (weighting(space, classes).match(read) @ beta[:-1] + beta[-1]), signs)
+
+    def _step_curve(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
+        if row not in self.step_curves:
+            self.step_curves[row] = self._choose_steps(row, y, weight, variance)
+        return self.step_curves[row]
 
     def _choose_steps(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
         """The number of steps with the largest held-out log-likelihood; the fewest among equals."""
@@ -209,10 +214,12 @@ class _SearchPath(Travelling):
         out = np.full((len(self.folds.fold), len(self.units)), np.nan)
         for column, (row, v) in enumerate(zip(self.units, variance.tolist(), strict=True)):
             y, weight = strategy.task.signs(row), strategy.task.document_weights(row)
+            steps, own = strategy.ngrams.steps, v if np.isfinite(v) else strategy.norm_variance
+            if settings.solver == "greedy" and steps == "cv":
+                steps = strategy._step_curve(row, y, weight, own).chosen
             for k in range(self.folds.portions):
                 training, held_out = self.folds.training(k, weight), self.folds.fold == k
                 if settings.solver == "greedy":
-                    steps, own = strategy.ngrams.steps, v if np.isfinite(v) else strategy.norm_variance
                     fit = strategy._greedy(y, own, steps)(training)
                 else:
                     start = self.last.get((row, k))

@@ -41,8 +41,8 @@ class NgramSettings:
     max_length   tokens of the longest n-gram; None: any length
     min_support  fewest documents an n-gram must be in
     loss         "likelihood" (minus its logarithm, by the link), or "squared_hinge", of solver "exact" alone
-    steps        of solver "greedy": "cv", chosen from `STEP_GRID` on held-out documents, a number, or "settled", until
-                 the scores are
+    steps        of solver "greedy": "cv", chosen from `STEP_GRID` on held-out documents, a number, or "settled", the
+                 paper's: whole steps until the scores are
     """
 
     max_length: int | None = None
