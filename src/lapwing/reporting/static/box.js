@@ -8,7 +8,7 @@ function promiseOptions(promises, exclusive) {
   const percentage = (rate) => `${Math.round(100 * rate)} %`;
   return [{ kind: null, label: "as decided" },
     ...promises.coverage.map(([rate]) => ({ kind: "coverage", rate, label: `${exclusive ? "a set with the right class" : "a set with all the right categories"}, ${percentage(rate)}` })),
-    ...promises.coverage.map(([rate]) => ({ kind: "coverage", rate, abstain: true, label: `that set where it is one ${exclusive ? "class" : "category"}, ${percentage(rate)}` })),
+    ...promises.coverage.map(([rate]) => ({ kind: "coverage", rate, abstain: true, label: `only a set of one ${exclusive ? "class" : "category"}, ${percentage(rate)}` })),
     ...promises.precision.map(([rate]) => ({ kind: "precision", rate, label: `only what is right, ${percentage(rate)}` }))];
 }
 
@@ -123,7 +123,7 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
   }
 
   function said({ kind, abstain }) {
-    if (abstain) return ["Only ", `Not one ${exclusive ? "class" : "category"} alone`];
+    if (abstain) return ["Only ", `No set of one ${exclusive ? "class" : "category"}`];
     if (kind === "coverage") return exclusive ? ["One of ", "No class is like enough to its own"] : ["Among ", "In no category"];
     return kind === "precision" ? ["Sure of ", "Sure of none"] : ["Put in ", "Put in no category"];
   }
