@@ -15,7 +15,8 @@ from lapwing.engine import interruptible, run_all
 
 LONG = 100  # seconds, as long as a fit that nobody wants to wait for
 SLEEP = f"""
-import ctypes, os
+import ctypes, os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 def sleep(*_):
     os.write(1, b'at work\\n')  # at once: lines of two threads do not mix
     ctypes.CDLL(None).sleep({LONG})

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lapwing import MAPClassifier
@@ -118,6 +118,7 @@ def coefficients(model: MAPClassifier) -> np.ndarray:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda prior: prior.name)
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10**6), free=st.booleans(), with_reference=st.booleans())
+@example(seed=174, free=True, with_reference=False)  # free intercepts: a direction that changes no probability
 def test_the_optimality_conditions(shape: Prior, seed: int, free: bool, with_reference: bool) -> None:
     X, y, c = random_problem(seed)
     draw = np.random.default_rng(seed + 1)

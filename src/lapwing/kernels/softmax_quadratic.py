@@ -294,33 +294,37 @@ def _sweep(model, prior, unit, old, b, S, mean):
 
 
 @part
-def _recentre(first, feature, prior, b):
+def _recentre(first, feature, prior, b, held):
     """A constant added to a feature's weight in all classes changes no probability: take the least penalty.
 
-    The least of Σ_k l1|b_k + shift - m_k| is where some class comes to its mode. Without this the linear system of
-    `_free_step` has no solution.
+    The least of Σ_k l1|b_k + shift - m_k| is where some class with l1 > 0 comes to its mode. Where there is none, every
+    shift is as good, and the last class is held where it is. Without this the linear system of `_free_step` is singular.
     """
     K = first.size - 1
     pairs = first[:K].copy()  # those of one feature, in every class
+    fill(held, False)
     for start in range(first[1]):
         full = True
         for k in range(K):
             while pairs[k] < first[k + 1] and feature[pairs[k]] < feature[start]:
                 pairs[k] += 1
             a = pairs[k]
-            full = full and a < first[k + 1] and feature[a] == feature[start]
-            full = full and prior.l1[a] > 0.0 and prior.l2[a] == 0.0
+            full = full and a < first[k + 1] and feature[a] == feature[start] and prior.l2[a] == 0.0
             full = full and prior.lower[a] == -np.inf and prior.upper[a] == np.inf
         if not full:
             continue
-        best, least = 0.0, np.inf
+        best, least, penalised = 0.0, np.inf, False
         for k in range(-1, K):
+            if k >= 0 and prior.l1[pairs[k]] == 0.0:
+                continue
+            penalised = penalised or k >= 0
             shift = 0.0 if k < 0 else prior.mode[pairs[k]] - b[pairs[k]]
             total = 0.0
             for a in pairs:
                 total += prior.l1[a] * abs(b[a] + shift - prior.mode[a])
             if total < least:
                 best, least = shift, total
+        held[pairs[K - 1]] = not penalised
         for a in pairs:
             b[a] = prior.mode[a] if best == prior.mode[a] - b[a] else b[a] + best
 
@@ -405,7 +409,7 @@ def _shorten(prior, live, b, step, x):
 
 
 @part
-def _free_step(model, prior, precision, most, old, b, S, mean):
+def _free_step(model, prior, precision, most, old, held, b, S, mean):
     """With signs fixed the model is a linear system in the free pairs: go to its solution.
 
     Pairs on the way through their mode or a bound stop there, and the others' system is solved again. If the model
@@ -414,7 +418,8 @@ def _free_step(model, prior, precision, most, old, b, S, mean):
     m = b.size
     live = np.empty(m, np.bool_)
     for a in range(m):
-        live[a] = (b[a] != prior.mode[a] or prior.l1[a] == 0.0) and prior.lower[a] < b[a] < prior.upper[a]
+        free = b[a] != prior.mode[a] or prior.l1[a] == 0.0
+        live[a] = free and not held[a] and prior.lower[a] < b[a] < prior.upper[a]
     A = _factor(model, prior, live)
     V, T, scratch = np.empty(S.size), np.empty(S.size), np.empty(mean.size)
     begin, slope, residual = np.empty(m), np.empty(m), np.empty(m)
@@ -486,11 +491,11 @@ def solve(X, first, feature, proba, weight, gradient, prior, unit, precision, tu
         first, start, document, p, c, ends, row, x, offset, gradient, own, bounds, owner, np.empty(at[-1]), at
     )
     _curvatures(model)
-    old = b.copy()
+    old, held = b.copy(), np.empty(b.size, np.bool_)
     S, mean = np.zeros(p.size), np.zeros(weight.size)
     for turn in range(turns):
-        _recentre(first, feature, prior, b)
-        _free_step(model, prior, 0.1 * precision, ITERATIONS + 10 * turn, old, b, S, mean)
+        _recentre(first, feature, prior, b, held)
+        _free_step(model, prior, 0.1 * precision, ITERATIONS + 10 * turn, old, held, b, S, mean)
         worst = 0.0
         for _ in range(SWEEPS):
             worst = _sweep(model, prior, unit, old, b, S, mean)

@@ -338,7 +338,7 @@ def _ascend(lose: Callable[[float], float], losses: dict[float, float], first: f
         loss = lose(_rounded(first * STEP**k))
         gains.append((before - loss) / before if before < math.inf else 1.0)
         stalled = loss < LEARNED * base and max(gains[-2:]) < GAIN
-        if loss > WORSE * before or stalled or loss < CERTAIN * base:
+        if loss > WORSE * before or stalled or loss <= CERTAIN * base:
             return
 
 
