@@ -10,28 +10,61 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import kernel, part
-from lapwing.kernels.loss import assign
+
+LEFT, RIGHT, PARENT, CODE, LENGTH, DEPTH = range(6)  # what is known of a node
+BEGIN, STOP, END, ABOVE, LAST = range(5)  # of one that waits: its occurrences, where those of all that wait end, codes
 
 
 @part
 def _room(array, size):
     """The array, or a longer one that begins with it."""
-    if size <= array.size:
+    if size <= len(array):
         return array
-    longer = np.zeros(max(size, 2 * array.size), array.dtype)
-    assign(longer[: array.size], array)
+    longer = np.zeros((max(size, 2 * len(array)),) + array.shape[1:], array.dtype)  # noqa: RUF005
+    longer[: len(array)] = array
     return longer
 
 
 @part
-def _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts, codes):
+def _wait(stack, waiting, begin, stop, end, above, code):
+    """The stack with one node more on it."""
+    stack = _room(stack, waiting + 1)
+    one = stack[waiting]
+    one[BEGIN], one[STOP], one[END], one[ABOVE], one[LAST] = begin, stop, end, above, code
+    return stack
+
+
+@part
+def _places(codes, counts, top, place):
+    """Where the occurrences of each code will begin, one code after another from `top`. Returns where they end."""
+    for code in codes:
+        place[code] = top
+        top += counts[code]
+    return top
+
+
+@part
+def _singles(numbers, width, counts, place, occurrences):
+    """Occurrences of single tokens, token by token. Returns how many there are."""
+    for token in numbers:
+        if token >= 0:
+            counts[token] += 1
+    top = _places(np.arange(width), counts, 0, place)
+    for i in range(numbers.size):
+        if numbers[i] >= 0:
+            occurrences[place[numbers[i]]] = i
+            place[numbers[i]] += 1
+    return top
+
+
+@part
+def _count(numbers, end, occurrences, gap, reach, width, counts, codes):
     """How often the tokens behind some occurrences follow, by code gap · width + token; the codes in order of sight.
 
     counts  (width · (gap+1),) zeros; left filled
     """
     count = 0
-    for k in range(begin, stop):
-        at = occurrences[k]
+    for at in occurrences:
         for g in range(gap + 1):
             q = at + 1 + g
             if q >= end[at] or g > reach or numbers[q] < 0:
@@ -41,7 +74,34 @@ def _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts,
                 codes[count] = code
                 count += 1
             counts[code] += 1
-    return count
+    return codes[:count]
+
+
+@part
+def _put(numbers, end, occurrences, begin, stop, gap, reach, width, place):
+    """The occurrences of what goes on from those at begin : stop, each behind the others of its code."""
+    for k in range(begin, stop):
+        at = occurrences[k]
+        for g in range(gap + 1):
+            q = at + 1 + g
+            if q >= end[at] or g > reach or numbers[q] < 0:
+                break
+            code = g * width + numbers[q]
+            occurrences[place[code]] = q
+            place[code] += 1
+
+
+@part
+def _documents(occurrences, document, key, out):
+    """The documents of occurrences, once each, and their number and the sum of their keys: occurrences rise."""
+    count, total = 0, np.uint64(0)
+    for at in occurrences:
+        i = document[at]
+        if count == 0 or out[count - 1] != i:
+            out[count] = i
+            total += key[i]
+            count += 1
+    return count, total
 
 
 @kernel
@@ -55,104 +115,51 @@ def tree(numbers, document, end, key, width, least, longest, gap):
     Returns (left, right, doc_at, parent, code, length, depth, keys), nodes before their subtrees, the first being the
     root: a node's documents are doc_at[left:right], ascending; its last token and the gap before that are in `code`.
     """
-    N = numbers.size
-    left, right, parent = np.zeros(1024, np.int64), np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    code_of, length, depth = np.zeros(1024, np.int64), np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    keys = np.zeros(1024, np.uint64)
-    doc_at = np.empty(1024, np.int32)
-    occurrences = np.empty(max(1024, 2 * N), np.int64)
+    node, keys, doc_at = np.zeros((1024, 6), np.int64), np.zeros(1024, np.uint64), np.empty(1024, np.int32)
     counts, codes = np.zeros(width * (gap + 1), np.int64), np.empty(width * (gap + 1), np.int64)
     place = np.zeros(width * (gap + 1), np.int64)
-    # What is still to be visited: the last first. Where its occurrences are, and where all that wait with it end.
-    s_begin, s_stop, s_end = np.zeros(1024, np.int64), np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    s_parent, s_code = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
+    stack = np.zeros((1024, 5), np.int64)  # what is still to be visited, the last first
     nodes, docs, waiting = 1, 0, 0
 
     # Single tokens, below the root.
-    for i in range(N):
-        if numbers[i] >= 0:
-            counts[numbers[i]] += 1
-    top = 0
-    for t in range(width):
-        place[t] = top
-        top += counts[t]
-    for i in range(N):
-        if numbers[i] >= 0:
-            occurrences[place[numbers[i]]] = i
-            place[numbers[i]] += 1
-    for t in range(width - 1, -1, -1):
-        if counts[t] > 0:
-            s_begin, s_stop, s_end = _room(s_begin, waiting + 1), _room(s_stop, waiting + 1), _room(s_end, waiting + 1)
-            s_parent, s_code = _room(s_parent, waiting + 1), _room(s_code, waiting + 1)
-            s_begin[waiting], s_stop[waiting], s_end[waiting] = place[t] - counts[t], place[t], top
-            s_parent[waiting], s_code[waiting] = 0, t
+    occurrences = np.empty(max(1024, 2 * numbers.size), np.int64)
+    top = _singles(numbers, width, counts, place, occurrences)
+    for token in range(width - 1, -1, -1):
+        if counts[token] > 0:
+            stack = _wait(stack, waiting, place[token] - counts[token], place[token], top, 0, token)
             waiting += 1
-        counts[t] = 0
+        counts[token] = 0
 
     while waiting > 0:
         waiting -= 1
-        begin, stop, last, above, code = (
-            s_begin[waiting],
-            s_stop[waiting],
-            s_end[waiting],
-            s_parent[waiting],
-            s_code[waiting],
-        )
-        # Its documents, once each: occurrences rise.
+        one = stack[waiting]
+        begin, stop, top, above, code = one[BEGIN], one[STOP], one[END], one[ABOVE], one[LAST]
         doc_at = _room(doc_at, docs + stop - begin)
-        first, sum_ = docs, np.uint64(0)
-        for k in range(begin, stop):
-            i = document[occurrences[k]]
-            if docs == first or doc_at[docs - 1] != i:
-                doc_at[docs] = i
-                sum_ += key[i]
-                docs += 1
-        if docs - first < least:
-            docs = first
+        size, total = _documents(occurrences[begin:stop], document, key, doc_at[docs:])
+        if size < least:
             continue
         v = nodes
         nodes += 1
-        left, right, parent = _room(left, nodes), _room(right, nodes), _room(parent, nodes)
-        code_of, length, depth = _room(code_of, nodes), _room(length, nodes), _room(depth, nodes)
-        keys = _room(keys, nodes)
-        left[v], right[v], parent[v], code_of[v], keys[v] = first, docs, above, code, sum_
-        length[v], depth[v] = length[above] + 1 + code // width, depth[above] + 1
-        reach = longest - length[v] - 1  # the longest gap that still leaves room for a token
+        node, keys = _room(node, nodes), _room(keys, nodes)
+        one, keys[v] = node[v], total
+        one[LEFT], one[RIGHT], one[PARENT], one[CODE] = docs, docs + size, above, code
+        one[LENGTH], one[DEPTH] = node[above, LENGTH] + 1 + code // width, node[above, DEPTH] + 1
+        docs += size
+        reach = longest - one[LENGTH] - 1  # the longest gap that still leaves room for a token
         if reach < 0:
             continue
         # What goes on from it, after all that waits.
-        n_children = _children(numbers, end, occurrences, begin, stop, gap, reach, width, counts, codes)
-        top = last
-        for c in range(n_children):
-            place[codes[c]] = top
-            top += counts[codes[c]]
+        children = _count(numbers, end, occurrences[begin:stop], gap, reach, width, counts, codes)
+        top = _places(children, counts, top, place)
         occurrences = _room(occurrences, top)
-        for k in range(begin, stop):
-            at = occurrences[k]
-            for g in range(gap + 1):
-                q = at + 1 + g
-                if q >= end[at] or g > reach or numbers[q] < 0:
-                    break
-                follows = g * width + numbers[q]
-                occurrences[place[follows]] = q
-                place[follows] += 1
-        for c in range(n_children - 1, -1, -1):
-            follows = codes[c]
-            if counts[follows] >= least:
-                s_begin, s_stop = _room(s_begin, waiting + 1), _room(s_stop, waiting + 1)
-                s_end, s_parent, s_code = (
-                    _room(s_end, waiting + 1),
-                    _room(s_parent, waiting + 1),
-                    _room(s_code, waiting + 1),
-                )
-                s_begin[waiting], s_stop[waiting] = place[follows] - counts[follows], place[follows]
-                s_end[waiting], s_parent[waiting], s_code[waiting] = top, v, follows
+        _put(numbers, end, occurrences, begin, stop, gap, reach, width, place)
+        for code in children[::-1]:
+            if counts[code] >= least:
+                stack = _wait(stack, waiting, place[code] - counts[code], place[code], top, v, code)
                 waiting += 1
-            counts[follows] = 0
-    return (
-        left[:nodes].copy(), right[:nodes].copy(), doc_at[:docs].copy(), parent[:nodes].copy(), code_of[:nodes].copy(),
-        length[:nodes].copy(), depth[:nodes].copy(), keys[:nodes].copy(),
-    )  # fmt: skip
+            counts[code] = 0
+    of = node[:nodes].T.copy()
+    return of[LEFT], of[RIGHT], doc_at[:docs].copy(), of[PARENT], of[CODE], of[LENGTH], of[DEPTH], keys[:nodes].copy()
 
 
 @kernel

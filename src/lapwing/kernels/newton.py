@@ -266,6 +266,9 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, known):
     dense   the most features in a working set whose Hessian is written out
     known   (2, d+1) the loss's gradient near the start and Σ_i c_i x_i, or NaN for either; overwritten by them, the
             gradient near the solution
+
+    Longer than a screen because its rounds share a dozen arrays and as many numbers: each stage that can do with few of
+    them is a part of its own, and the two nested loops are left.
     """
     y, weight, link = documents
     n, d = y.size, beta.size - 1

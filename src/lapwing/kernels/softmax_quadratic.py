@@ -297,8 +297,8 @@ def _sweep(model, prior, unit, old, b, S, mean):
 def _recentre(first, feature, prior, b, held):
     """A constant added to a feature's weight in all classes changes no probability: take the least penalty.
 
-    The least of Σ_k l1|b_k + shift - m_k| is where some class with l1 > 0 comes to its mode. Where there is none, every
-    shift is as good, and the last class is held where it is. Without this the linear system of `_free_step` is singular.
+    The least of Σ_k l1|b_k + shift - m_k| is where some class with l1 > 0 comes to its mode. Where there is none every
+    shift is as good, and the last class is held where it is. Without this `_free_step` has a singular system.
     """
     K = first.size - 1
     pairs = first[:K].copy()  # those of one feature, in every class

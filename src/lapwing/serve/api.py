@@ -340,6 +340,13 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
         html = await asyncio.to_thread(serve_page, one, tuple(store.models), settings.max_body)
         return HTMLResponse(html, headers={POLICY[0].decode(): policy_for(html)})
 
+    _handle_errors(app)
+    return app
+
+
+def _handle_errors(app: FastAPI) -> None:
+    """Every error is an answer of the form Problem."""
+
     @app.exception_handler(InputError)
     async def _input(request: Request, error: InputError) -> JSONResponse:
         return JSONResponse({"error": str(error)}, 422)
@@ -353,8 +360,6 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
     @app.exception_handler(HTTPException)
     async def _problem(request: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse({"error": _safe(str(error.detail))}, error.status_code, headers=error.headers)
-
-    return app
 
 
 _LONE = re.compile("[\ud800-\udfff]")  # one becomes one, so that spans fit
