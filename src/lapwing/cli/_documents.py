@@ -17,7 +17,7 @@ from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest
 from lapwing.errors import CorpusError, InputError
 from lapwing.evaluate.documents import check_kind, warn_if_strange
-from lapwing.model import Columns, LinearModel
+from lapwing.model import FeatureIndex, LinearModel
 
 BLOCK = 2048
 STDIN = "standard input"
@@ -97,7 +97,7 @@ def _text_lines(options: ReadOptions) -> Iterator[Document]:
 
 
 def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: int) -> Iterator[Block]:
-    columns = Columns(model.feature_names) if kind == "vectors" else None
+    columns = FeatureIndex(model.feature_names) if kind == "vectors" else None
     first = True
     while block := list(islice(documents, size)):
         content: Any = [d.content for d in block]

@@ -189,9 +189,9 @@ class _Answers(NamedTuple):
 
     @classmethod
     def of(cls, model: LinearModel, names: list[str], matrix: sp.csr_matrix) -> _Answers:
-        from lapwing.model import Columns
+        from lapwing.model import FeatureIndex
 
-        scores = model.scores(Columns(model.feature_names).of_matrix(matrix, names))
+        scores = model.scores(FeatureIndex(model.feature_names).of_matrix(matrix, names))
         return cls(model.probability(scores)[:, 0], model.members(scores)[:, 0])
 
 
@@ -358,7 +358,7 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
 
     from lapwing.formats.bbr import kind_of, load, normalized, read_bbr_model, score_of
     from lapwing.formats.bbr.groups import by_groups
-    from lapwing.model import Columns
+    from lapwing.model import FeatureIndex
 
     _check_results(resultfile, modelfile)
     model, cosine = load(modelfile)
@@ -370,7 +370,7 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
     if model.link == "softmax":
         if probthres is not None:
             raise SettingsError("--probthres is for two classes; a BMR model takes the most probable")
-        proba = model.category_proba(Columns(model.feature_names).of_matrix(matrix, names))
+        proba = model.category_proba(FeatureIndex(model.feature_names).of_matrix(matrix, names))
         _polytomous(corpus, model, proba, resultfile, log)
         return
     if probthres is not None:

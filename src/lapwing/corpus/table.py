@@ -42,7 +42,7 @@ class CsvReader(Reader):
 
     def documents(self, member: Member) -> Iterator[Document]:
         file_split = self.split_of(member)
-        columns: Columns | None = None
+        columns: Positions | None = None
         with member.open() as stream:
             for number, row in self._rows(member, stream):
                 if columns is None:
@@ -95,7 +95,7 @@ class CsvReader(Reader):
                 if row:
                     yield begins, row
 
-    def _document(self, row: list[str], columns: Columns, default_id: str, file_split: str) -> Document:
+    def _document(self, row: list[str], columns: Positions, default_id: str, file_split: str) -> Document:
         if len(row) != columns.width:
             raise BadRecord(
                 f"expected {columns.width} columns, got {len(row)}: {short(row)}; "
@@ -128,7 +128,7 @@ class TsvReader(CsvReader):
     delimiter = "\t"
 
 
-class Columns(NamedTuple):
+class Positions(NamedTuple):
     """Positions from 0; `width` is how many columns every row must have, `beside` those of other values by name."""
 
     width: int
@@ -142,7 +142,7 @@ class Columns(NamedTuple):
     group: int | None
 
 
-def choose_columns(first: list[str], options: ReadOptions, where: str, line: int) -> Columns:
+def choose_columns(first: list[str], options: ReadOptions, where: str, line: int) -> Positions:
     """Which column is which, from the first row and the options."""
     names = [name.strip() for name in first] if options.header else [""] * len(first)
     lower = [name.lower() for name in names]
@@ -188,7 +188,7 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
     for option in ("numeric_columns", "categorical_columns"):
         for name in getattr(options, option):
             beside[name] = _given(name, option, names, where, line) or 0
-    return Columns(len(names), beside, text, label, *rest, *asked)
+    return Positions(len(names), beside, text, label, *rest, *asked)
 
 
 def _given(column: str | int | None, option: str, names: list[str], where: str, line: int) -> int | None:

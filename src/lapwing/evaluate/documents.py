@@ -8,7 +8,7 @@ from typing import Any
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError, some
-from lapwing.model import Columns, LinearModel
+from lapwing.model import FeatureIndex, LinearModel
 
 BLOCK = 2048
 
@@ -35,7 +35,7 @@ def check_labels(corpus: Corpus, model: LinearModel) -> None:
         )
 
 
-def warn_if_strange(names: Iterable[Any], columns: Columns, model: LinearModel) -> None:
+def warn_if_strange(names: Iterable[Any], columns: FeatureIndex, model: LinearModel) -> None:
     """Features that the model does not have are left out; where it has none of them, say so."""
     if not columns.knows_any(names):
         few = ", ".join(model.feature_names[:3])
@@ -50,7 +50,7 @@ def in_columns(corpus: Corpus, model: LinearModel) -> Any:
     check_kind(corpus.kind, model)
     if corpus.kind != "vectors":
         return corpus.documents
-    columns, names = Columns(model.feature_names), corpus.feature_names or ()
+    columns, names = FeatureIndex(model.feature_names), corpus.feature_names or ()
     warn_if_strange(names, columns, model)
     return columns.of_matrix(corpus.documents, names)
 

@@ -17,7 +17,7 @@ from lapwing.errors import InputError
 from lapwing.evaluate import Assessment, stored_assessment
 from lapwing.evaluate.stored import evaluation_path
 from lapwing.formats import load
-from lapwing.model import Columns, LinearModel
+from lapwing.model import FeatureIndex, LinearModel
 
 log = logging.getLogger("lapwing.serve")
 RETRY = 10.0  # seconds until a file that could not be loaded is tried again, changed or not
@@ -32,8 +32,8 @@ class Served:
     assessment: Assessment | None = None
 
     @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.model.feature_names)
+    def columns(self) -> FeatureIndex:
+        return FeatureIndex(self.model.feature_names)
 
     @cached_property
     def labels(self) -> list[str]:

@@ -33,7 +33,7 @@ HALVINGS = 40
 ROUNDING = 1e-13  # a sum over documents is not known better
 
 
-class _Columns:
+class _Products:
     """X (n, d) of a problem with what centring adds, for products alone; `certify` takes it as a matrix."""
 
     def __init__(self, problem: Problem) -> None:
@@ -69,7 +69,7 @@ class _Columns:
 
 
 class _Transposed:
-    def __init__(self, columns: _Columns) -> None:
+    def __init__(self, columns: _Products) -> None:
         self.columns = columns
 
     def __matmul__(self, pull: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def minimise(
     max_iter: int, link: str,
 ) -> Result:  # fmt: skip
     """From `beta`, which is overwritten, as solvers/newton.py's."""
-    fit = _Fit(_Columns(problem), y, sample_weight, arrays, link)
+    fit = _Fit(_Products(problem), y, sample_weight, arrays, link)
     nothing = np.clip(np.zeros_like(beta), arrays.lower, arrays.upper)
     if not fit.objective(beta, fit.scores(beta)) <= fit.objective(nothing, fit.scores(nothing)):
         beta[:] = nothing  # far from the boundary a loss may be e to the power of how far
@@ -115,7 +115,7 @@ def minimise_many(
 class _Fit:
     """The problem, and one round of its solution."""
 
-    def __init__(self, X: _Columns, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, link: str) -> None:
+    def __init__(self, X: _Products, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, link: str) -> None:
         self.X, self.y, self.weight, self.prior, self.link, self.form = X, y, weight, prior, link, as_loss(link)
         self.by_gradients = is_smooth(prior) and X.shape[1] > FACTORED
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 
-class Columns:
+class FeatureIndex:
     """The columns of a model by name."""
 
     def __init__(self, feature_names: Sequence[str]) -> None:
