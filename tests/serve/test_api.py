@@ -263,6 +263,15 @@ def test_every_answer_is_sealed(server: Server) -> None:
         assert "server" not in headers
 
 
+def test_the_page_is_packed_for_those_who_can_unpack_it(server: Server) -> None:
+    packed, plain = (server.client.get("/", headers={"accept-encoding": way}) for way in ("gzip, br", "identity"))
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.text == plain.text
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+    assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+
+
 def test_the_log_is_json_and_holds_no_text(server: Server) -> None:
     server.client.post("/v1/classify", json={"text": "a very secret text"})
     server.client.get("/%22quoted%22%E2%80%AE%0a")

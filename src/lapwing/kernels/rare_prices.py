@@ -24,7 +24,9 @@ import numpy as np
 from lapwing.kernels._jit import part
 from lapwing.kernels.nouns import Sparse
 
-HOT = 6.0  # times the residual elsewhere from which a document is hot
+HOT = 6.0  # times the residual elsewhere from which a document is hot,
+HOTTEST = 60.0  # where it need not be exact
+RANDOM = 8  # times as long as the next entry of a column takes one of a row that is anywhere
 LISTED = 2  # mark of a word that is looked at
 
 
@@ -119,7 +121,7 @@ def _deviations(ground, desk, p, down, theta, elsewhere, t):
 
 
 @part
-def _list_hot(rows, desk, p, theta, elsewhere, t):
+def _list_hot(rows, desk, p, theta, hot, elsewhere, t):
     """Sums over the hot documents of their words outside the working set, which are listed.
 
     Returns how many, and Σ_e q_e²/c_e of the other documents.
@@ -128,7 +130,7 @@ def _list_hot(rows, desk, p, theta, elsewhere, t):
     count, mild = np.int64(0), 0.0
     for e in range(t):
         q = desk.there[e]
-        if e >= p and theta[e] <= HOT * elsewhere:
+        if e >= p and theta[e] <= hot:
             mild += q * (elsewhere - theta[e])
             continue
         i = desk.document[e]
@@ -190,7 +192,8 @@ def price(X, ground, desk, prior, strength, category, theta, elsewhere, t, exact
     """
     p, level = category.positives.size, category.down * elsewhere
     _deviations(ground, desk, p, category.down, theta, elsewhere, t)
-    count, mild = _list_hot(X.rows, desk, p, theta, elsewhere, t)
+    hot = (HOT if exactly else HOTTEST) * elsewhere
+    count, mild = _list_hot(X.rows, desk, p, theta, hot, elsewhere, t)
     for j in ground.order:
         if HOT * level * ground.bulk[j] <= strength * prior.l1[j]:
             break
@@ -200,7 +203,7 @@ def price(X, ground, desk, prior, strength, category, theta, elsewhere, t, exact
     spread = np.sqrt(category.down * mild) if exactly else 0.0
     count, length = _rule_out(X.columns, ground, desk, prior, strength, level, spread, count)
     # Whether touched documents have fewer frequent words, at the mean of all, than these have documents.
-    through = exactly and length * ground.weight.size > t * (ground.frequent.data.size + ground.weight.size)
+    through = exactly and length * ground.weight.size > RANDOM * t * (ground.frequent.data.size + ground.weight.size)
     if through:
         for word in range(desk.mild.size):
             desk.mild[word] = 0.0

@@ -334,11 +334,14 @@ def create_app(store: Store, settings: ServeSettings, metrics: Metrics | None = 
         return HTMLResponse(html, headers={POLICY[0].decode(): policy_for(html)})
 
     @app.get("/", response_class=HTMLResponse, responses=_in_json(404, 422, *GUARDED))
-    async def page(model: Name | None = None) -> HTMLResponse:
+    async def page(request: Request, model: Name | None = None) -> HTMLResponse:
         """The page to try a model in; `?model=` chooses which."""
-        one = served(model)
-        html = await asyncio.to_thread(serve_page, one, tuple(store.models), settings.max_body)
-        return HTMLResponse(html, headers={POLICY[0].decode(): policy_for(html)})
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        content, policy = await asyncio.to_thread(
+            serve_page, served(model), tuple(store.models), settings.max_body, packed
+        )
+        headers = {POLICY[0].decode(): policy, "Vary": "Accept-Encoding"}
+        return HTMLResponse(content, headers=headers | ({"Content-Encoding": "gzip"} if packed else {}))
 
     _handle_errors(app)
     return app
