@@ -74,6 +74,15 @@ def test_documents_kept_apart(run: Command, table: Path, tmp_path: Path) -> None
     assert loaded.provenance["documents"] + len(loaded.predict_proba(["x"])) > 140
     assert loaded.conformal is not None
     assert loaded.conformal.source == "held-out"
+    apart = int(ended.out.split("on the ")[1].split()[0])
+    again = run("evaluate", model, table, "--json")  # the same documents, and figures of no other
+    assert again.json["documents"] == apart
+    assert again.json["trained_on"] == 0.0
+    assert f"kept {apart} of these documents apart" in again.err
+    assert run("evaluate", model, table, "--split", "all", "--json").json["documents"] == 200
+    assert "--holdout 0.25" in run("inspect", model, "--command").out
+    assert run("report", model, table, "-o", tmp_path / "r.html", "--no-path").code == 0
+    assert "learned by heart" not in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert run("train", table, "-o", model, *READING, "--holdout", "0").code == 2
 
 

@@ -239,6 +239,9 @@ def columns_of(model: LinearModel, reading: dict[str, Any]) -> dict[str, Any]:
     return {**reading, **{name: tuple(dict.fromkeys([*reading[name], *own])) for name, own in kinds.items()}}
 
 
+HOLDOUT = "--holdout"
+
+
 def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> dict[str, Any]:
     """Options for reading, those that are not given taken from the training where DATA is what it was."""
     reading = columns_of(model, reading)
@@ -251,7 +254,7 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
     while flags:
         flag = str(flags.pop(0))
         option = by_flag.get(flag)
-        if option is None:  # --split, which every command has its own way with
+        if option is None:  # --split and --holdout, which commands have their own way with
             flags = flags[1:]
             continue
         if not option.is_flag and not flags:
@@ -272,6 +275,27 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
     if said:
         echo(f"reading {Path(data).name} as in training: {' '.join(said)}", err=True)
     return settings
+
+
+def apart_in_training(corpus: Corpus, model: LinearModel, data: str) -> Corpus:
+    """The documents that training kept apart as the test part, where DATA is what it was and has no parts itself."""
+    source, flags = model.provenance.get("source") or {}, list(model.provenance.get("reading") or ())
+    known = isinstance(source, dict) and source.get("path") == Path(data).name
+    if corpus.has_splits or not known or HOLDOUT not in flags[:-1]:
+        return corpus
+    from lapwing.training.again import settings_of
+    from lapwing.training.apart import divided
+
+    try:
+        share = float(flags[flags.index(HOLDOUT) + 1])
+    except ValueError as error:
+        raise ModelFileError(f"expected a number after {HOLDOUT} in what the model says of its reading") from error
+    corpus = divided(corpus, share, settings_of(model))
+    count = sum(part == "test" for part in corpus.split)
+    echo(
+        f"{HOLDOUT} {share} kept {count:,} of these documents apart, which are judged; --split all takes all", err=True
+    )
+    return corpus
 
 
 BROADER = "What is above which category: lines of one, a tab and a broader one, or a vocabulary in SKOS (.ttl, .rdf)."

@@ -12,6 +12,7 @@ import click
 from lapwing.cli._common import (
     BROADER,
     SPLITS,
+    apart_in_training,
     as_in_training,
     broader_file,
     data_argument,
@@ -91,7 +92,8 @@ def command(
             show(*_folds(measured, forward=settings_of(loaded).fold_by == "time"))
         return
     with progress_bar(quiet=as_json) as progress:
-        corpus = split_part(read_documents(data, reading, progress), split, "test")
+        documents = apart_in_training(read_documents(data, reading, progress), loaded, data)
+        corpus = split_part(documents, split, "test")
         check_kind(corpus.kind, loaded)
         check_labels(corpus, loaded)
         blocks = _counted(blocks_of(corpus, loaded), len(corpus), progress)

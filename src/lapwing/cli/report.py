@@ -11,6 +11,7 @@ from lapwing.cli._common import (
     BROADER,
     SPLITS,
     ExistingPath,
+    apart_in_training,
     as_in_training,
     broader_file,
     check_output,
@@ -78,11 +79,13 @@ def command(
         raise InputError(f"-o must not be a file that is read, got {output!r}")
     if data is None and len(files) > 1:
         raise InputError("models are compared on documents; give DATA after them")
-    if data is not None:
-        reading = as_in_training(reading, load(files[0]), data)
-    hierarchy = None if broader is None and roll_up is None else read_hierarchy(broader, load(files[0]), roll_up)
+    first = load(files[0])
+    hierarchy = None if broader is None and roll_up is None else read_hierarchy(broader, first, roll_up)
     with progress_bar(quiet=as_json) as progress:
-        corpus = None if data is None else read_documents(data, reading, progress)
+        corpus = None
+        if data is not None:
+            corpus = read_documents(data, as_in_training(reading, first, data), progress)
+            corpus = apart_in_training(corpus, first, data)
         if corpus is not None and not no_path:
             announce_compiling()
         page = report(

@@ -10,6 +10,7 @@ import click
 
 from lapwing.cli._cluster import check_workers, cluster_client, cluster_options
 from lapwing.cli._common import (
+    HOLDOUT,
     READING,
     SPLITS,
     Curvature,
@@ -27,12 +28,10 @@ from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.cli._train_settings import PRESETS, given, settings_like, train_settings
 from lapwing.cli._trained import print_summary, summary_of
-from lapwing.errors import SettingsError
 
 if TYPE_CHECKING:
     from lapwing.corpus import Corpus, Overview
     from lapwing.shards.folder import WorkFolder
-    from lapwing.training import TrainSettings
 
 
 def _jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:
@@ -314,7 +313,10 @@ def command(
         apart = documents.part("validation") if validation else None
         kept_apart = None
         if holdout is not None:
-            corpus, kept_apart = _hold_out(corpus, holdout, settings)
+            from lapwing.training.apart import divided
+
+            parts = divided(corpus, holdout, settings)
+            corpus, kept_apart = parts.part("train"), parts.part("test")
         announce_compiling()
         from lapwing.formats import save
         from lapwing.training import train
@@ -325,7 +327,7 @@ def command(
                 corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client,
                 curvature=curvature,
             )  # fmt: skip
-        model.provenance["reading"] = _reading_flags(split)
+        model.provenance["reading"] = _reading_flags(split, holdout)
         apart_result = None
         if kept_apart is not None:
             from lapwing.evaluate import conformalize, evaluate
@@ -380,27 +382,10 @@ def _say(understood: Overview, *, err: bool) -> None:
         echo(line, err=err)
 
 
-def _hold_out(corpus: Corpus, share: float, settings: TrainSettings) -> tuple[Corpus, Corpus]:
-    """The documents to train on, and those kept apart: that share of every label, equal documents and groups together;
-    or the latest ones, where folds go by time."""
-    import numpy as np
-
-    from lapwing.training import portions
-
-    folds = portions(corpus, 99 if settings.fold_by == "time" else 100, settings)
-    if folds.forward:
-        apart = folds.fold >= folds.portions - round(share * (folds.portions + 1))
-    else:  # documents of one label are in portions next to each other: those kept apart are spread evenly among all
-        before = np.arange(folds.portions + 1) * round(share * folds.portions) // folds.portions
-        apart = (folds.fold >= 0) & (np.diff(before) > 0)[folds.fold]
-    if apart.all() or not apart.any():
-        raise SettingsError(f"--holdout {share} leaves no document on one side; there are {len(corpus)}")
-    return corpus.select(np.flatnonzero(~apart)), corpus.select(np.flatnonzero(apart))
-
-
-def _reading_flags(split: str | None) -> list[str]:
-    """The options for reading that were given, to be given again."""
+def _reading_flags(split: str | None, holdout: float | None) -> list[str]:
+    """The options that say which documents were trained on, to be given again."""
     flags = [] if split is None else ["--split", split]
+    flags += [] if holdout is None else [HOLDOUT, repr(holdout)]
     values = click.get_current_context().params
     for option in READING:
         value = values.get(str(option.name))
