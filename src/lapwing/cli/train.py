@@ -112,7 +112,8 @@ GROUPS = {
 @click.option("--calibrate/--no-calibrate", default=True, show_default=True,
               help="Learn from the documents left out what probability a score means.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(min=0.01, max=0.9),
-              help="Keep this share of the documents out of training, and evaluate on them.")  # fmt: skip
+              help="Keep this share of the documents out of training, and evaluate on them: drawn by chance, groups "
+              "together, or with --folds time the latest ones.")  # fmt: skip
 @click.option("--curvature", type=Curvature("diagonal", "full", "none"), default="diagonal", show_default=True,
               help="What the model remembers of its documents' loss for `lapwing update`; between the weights of a "
               "category nothing, all, or the most that a matrix of a RANK holds.")  # fmt: skip

@@ -40,7 +40,7 @@ class MAPClassifier(LinearModelClassifier):
         GLM07 Eq. 29), "cv" (over a grid, each category by itself), "auto" (the same without a grid), a number, or one
         number per category
     folds, fold_by : the folds that all categories share, by "chance" (equal documents, and those of one group,
-        together) or by "time"
+        together) or by "time"; groups and time hold for the folds of "cv" and "auto", too
     calibrate : learn from out-of-fold scores what probabilities to give, wherever there are such scores: the variance
         was chosen, or a threshold is tuned. coef_ and intercept_ stay the most probable ones, which are certified;
         scores are slope × (X coef_ + intercept_) + offset, with both in calibration_
