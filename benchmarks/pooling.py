@@ -84,7 +84,7 @@ class Choosing:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
-    parser.add_argument("corpora", nargs="*", default=["docstrings", "reuters", "newsgroups"])
+    parser.add_argument("corpora", nargs="*", default=["docstrings"])
     warnings.simplefilter("ignore")
     show("corpus", "m", "log loss, of base rates", "macro F1", "micro F1", "kept", "variances")
     print("|---|---|---|---|---|---|---|")

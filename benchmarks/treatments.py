@@ -135,7 +135,7 @@ def theirs(name: str, train: Corpus, test: Corpus) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
-    parser.add_argument("corpora", nargs="*", default=list(CORPORA))
+    parser.add_argument("corpora", nargs="*", default=["docstrings"])
     parser.add_argument("--sample", type=int, help="so many of the 24 settings, drawn once, the default among them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="of these, those with this in their names")
