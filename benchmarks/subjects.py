@@ -1,11 +1,13 @@
 """Subject headings by the ten thousand: library titles of yso-finna-en, beside omikuji's and napkinXC's label trees.
 
-    python benchmarks/subjects.py [quality] [rare] [growth] [--lines N] [--preset many-labels]
+    python benchmarks/subjects.py [quality] [whole] [rare] [growth] [--lines N] [--preset many-labels]
 
 quality  one thread each, on the same words: CPU seconds of training (ours with reading the text, choosing the variance
          and calibrating; the peers' from ready vectors), size of the model on disk, P@1, 3, 5, nDCG@5 and PSP@5 on the
          test titles, and for ours the largest relative gap. Parabel is omikuji as it comes, Bonsai as its README sets
          it; napkinXC's PLT and one-vs-rest with --napkinxc. A peer that is not installed is left out by name
+whole    the command on --lines lines, 0 for all, on two threads: killed (SIGKILL) when half of the headings are fitted,
+         and given again; wall and CPU seconds, peak memory, and the same table, the peers on two threads too
 rare     for 500 of the rarer headings: objectives of kernels/rare.py and of kernels/newton.py at tol 1e-10, and the gap
          recomputed in plain NumPy
 growth   one heading of 20 titles in corpora of 50,000, 100,000, … titles, up to --lines: milliseconds a fit
@@ -21,6 +23,7 @@ import json
 import lzma
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,6 +43,7 @@ from lapwing.cli._train_settings import PRESETS
 from lapwing.corpus import Corpus, read
 from lapwing.evaluate.ranking import PROPENSITY, Ranking, ranking
 from lapwing.formats import save
+from lapwing.model import LinearModel
 from lapwing.selection.variance import CrossValidation
 from lapwing.solvers import newton
 from lapwing.solvers.rare import RareSolver
@@ -53,7 +57,7 @@ AT = (1, 3, 5)
 PEERS = """
 import os, sys, time
 import numpy as np, scipy.sparse as sp
-kind, folder = sys.argv[1:3]
+kind, folder, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 X = sp.load_npz(folder + "/test.npz")
 began = time.process_time()
 if kind in ("parabel", "bonsai"):
@@ -61,7 +65,7 @@ if kind in ("parabel", "bonsai"):
     how = omikuji.Model.default_hyper_param()
     if kind == "bonsai":
         how.cluster_balanced, how.cluster_k, how.max_depth = False, 100, 3
-    model = omikuji.Model.train_on_data(folder + "/train.txt", how, n_threads=1)
+    model = omikuji.Model.train_on_data(folder + "/train.txt", how, n_threads=threads)
     spent = time.process_time() - began
     model.save(folder + "/" + kind)
     def first(i):
@@ -72,7 +76,7 @@ else:
     from napkinxc.datasets import load_libsvm_file
     from napkinxc.models import PLT, OVR
     A, Y = load_libsvm_file(folder + "/train.txt")
-    model = (PLT if kind == "PLT" else OVR)(folder + "/" + kind, threads=1)
+    model = (PLT if kind == "PLT" else OVR)(folder + "/" + kind, threads=threads)
     began = time.process_time()
     model.fit(A, Y)
     spent = time.process_time() - began
@@ -111,11 +115,18 @@ def write(path: Path, X: sp.csr_matrix, member: sp.csr_matrix) -> None:
 def quality(titles: Corpus, settings: TrainSettings, kinds: list[str], python: str) -> None:
     train, test = titles.part("train"), titles.part("test")
     print(f"{len(train)} training titles, {len(test)} test titles, {len(train.categories())} headings")
-    print(f"{'':24} {'CPU':>10} {'model':>11}  {'P@1':>6} {'P@3':>6} {'P@5':>6} {'nDCG@5':>6} {'PSP@5':>6}")
     learn(train.select(range(300)), replace(settings, variance=1.0))  # compiled before the clock starts
     began = time.process_time()
     model = learn(train, settings).model
-    spent = time.process_time() - began
+    table(model, time.process_time() - began, train, test, settings, kinds, python, 1)
+
+
+def table(
+    model: LinearModel, spent: float, train: Corpus, test: Corpus, settings: TrainSettings, kinds: list[str],
+    python: str, threads: int,
+) -> None:  # fmt: skip
+    """A row for every program, all by the same test titles."""
+    print(f"{'':24} {'CPU':>10} {'model':>11}  {'P@1':>6} {'P@3':>6} {'P@5':>6} {'nDCG@5':>6} {'PSP@5':>6}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         save(model, folder / "ours.lapwing")
@@ -132,13 +143,53 @@ def quality(titles: Corpus, settings: TrainSettings, kinds: list[str], python: s
         write(folder / "train.txt", make_design(train, settings).matrix, goal.member.tocsr())
         sp.save_npz(folder / "test.npz", model.vectors(test.documents))
         for kind in kinds:
-            done = subprocess.run([python, "-c", PEERS, kind, name], capture_output=True, text=True)
+            done = subprocess.run([python, "-c", PEERS, kind, name, str(threads)], capture_output=True, text=True)
             if done.returncode:
                 print(f"{kind:24} left out: {done.stderr.strip().splitlines()[-1][:80]}")
                 continue
             found: Any = np.load(folder / f"{kind}.npz")
             lists = np.where(found["lists"] < 0, truth.shape[1] - 1, found["lists"])
             row(kind, float(found["spent"]), float(found["size"]), ranking(truth, lists, AT, weight))
+
+
+def run(command: list[str], *, stop_half_way: bool) -> tuple[float, float, float, bool]:
+    """(wall seconds, CPU seconds, peak memory in MB, whether it was stopped) of a training."""
+    began, stopped = time.perf_counter(), False
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        done = re.search(r"fitting categories: (\d+) of (\d+)", line)
+        if stop_half_way and done and 2 * int(done[1]) >= int(done[2]):
+            process.kill()
+            stopped = True
+            break
+    _, status, used = os.wait4(process.pid, 0)
+    assert stopped or status == 0, f"{' '.join(command)} ended with {status}"
+    return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, stopped
+
+
+def whole(lines: int | None, settings: TrainSettings, kinds: list[str], given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        data, output = Path(name) / "titles.jsonl", Path(name) / "whole.lapwing"
+        with lzma.open(_corpora.path("yso-finna-en.jsonl.xz"), "rt", encoding="utf-8") as source:
+            data.write_text("".join(itertools.islice(source, lines)), encoding="utf-8")
+        command = [sys.executable, "-m", "lapwing", "train", str(data), "-o", str(output), "--jobs", "2"]
+        command += ["--preset", given.preset] if given.preset else []
+        total = 0.0
+        for half_way in (True, False):
+            wall, cpu, peak, stopped = run(command, stop_half_way=half_way)
+            total += cpu
+            ended = "killed half-way" if stopped else "done"
+            print(
+                f"lapwing train --jobs 2: {ended} after {wall:.0f} s, {cpu:.0f} s of CPU, peak {peak:.0f} MB",
+                flush=True,
+            )
+            if not stopped:
+                break
+        titles = read(data)
+        train, test = titles.part("train"), titles.part("test")
+        print(f"{len(train)} training titles, {len(test)} test titles, {len(train.categories())} headings")
+        table(lapwing.load(output), total, train, test, settings, kinds, given.peers, 2)
 
 
 def solver_of(titles: Corpus, settings: TrainSettings) -> tuple[Any, Any, RareSolver]:
@@ -175,7 +226,7 @@ def growth(titles: Corpus, settings: TrainSettings) -> None:
     size, last = 50_000, None
     while size <= len(titles):
         goal, problem, solver = solver_of(titles.select(range(size)), settings)
-        arrays = problem.merge(ElasticNet().compile(10.0, len(problem.group)))
+        arrays = problem.merge(settings.prior.compile(10.0, len(problem.group)))
         counts = np.diff(goal.member.indptr)
         some = np.argsort(np.abs(counts - 20), kind="stable")[:200]
         lists = [goal.member.indices[goal.member.indptr[k] : goal.member.indptr[k + 1]][:20] for k in some]
@@ -207,8 +258,9 @@ def settings_of(given: argparse.Namespace) -> TrainSettings:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", choices=["quality", "rare", "growth"], default=["quality"])
+    parser.add_argument("what", nargs="*", choices=["quality", "whole", "rare", "growth"], default=["quality"])
     parser.add_argument("--lines", type=int, default=100_000)
+    parser.add_argument("--folder", help="for the corpus and the model of `whole`, instead of the system's own")
     parser.add_argument("--preset", choices=["many-labels"])
     parser.add_argument("--label-words", type=float)
     parser.add_argument("--stop-words")
@@ -219,9 +271,13 @@ def main() -> None:
     settings = settings_of(given)
     about = {"lapwing": lapwing.__version__, "python": platform.python_version(), "machine": platform.processor()}
     print(json.dumps(about), vars(given))
-    titles = corpus(given.lines)
+    kinds = ["parabel", "bonsai", *(("PLT", "OVR") if given.napkinxc else ())]
+    if "whole" in given.what:
+        whole(given.lines or None, settings, kinds, given)
+    if set(given.what) == {"whole"}:
+        return
+    titles = corpus(given.lines or None)
     if "quality" in given.what:
-        kinds = ["parabel", "bonsai", *(("PLT", "OVR") if given.napkinxc else ())]
         quality(titles, settings, kinds, given.peers)
     if "rare" in given.what:
         rare(titles, settings)

@@ -60,7 +60,7 @@ class Contents:
             "title": self.name,
             "facts": _facts(model, seen),
             "about": _about(model),
-            "model": weight_tables(model),
+            "model": weight_tables(model, single="remote" in (self.live or {})),
             "live": self.live or live_tables(model),
             "categories": categories,
             "first": self._first(categories),

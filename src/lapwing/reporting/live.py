@@ -42,8 +42,11 @@ def base64_of(values: Any, dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype=dtype).tobytes()).decode()
 
 
-def weight_tables(model: LinearModel) -> dict[str, Any]:
-    """Every weight by row, features numbered among those that have one, in the order of the model's columns."""
+def weight_tables(model: LinearModel, *, single: bool = False) -> dict[str, Any]:
+    """Every weight by row, features numbered among those that have one, in the order of the model's columns.
+
+    single   weights to seven digits, where they are looked at and nothing is computed from them
+    """
     used, index = np.unique(model.weights.indices, return_inverse=True)
     return {
         "link": model.link,
@@ -54,7 +57,8 @@ def weight_tables(model: LinearModel) -> dict[str, Any]:
         "names": [str(model.feature_names[j]) for j in used],
         "ptr": base64_of(model.weights.indptr, "<i4"),
         "index": base64_of(index, "<i4"),
-        "weights": base64_of(model.weights.data, "<f8"),
+        **({"single": True} if single else {}),
+        "weights": base64_of(model.weights.data, "<f4" if single else "<f8"),
         "intercepts": base64_of(model.intercepts, "<f8"),
         "thresholds": base64_of(model.thresholds, "<f8"),
     }

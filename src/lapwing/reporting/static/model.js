@@ -238,7 +238,7 @@ const KINDS = {
 function weightTable(data) {
   const ends = numbers(Int32Array, data.ptr);
   const index = numbers(Int32Array, data.index);
-  const weights = numbers(Float64Array, data.weights);
+  const weights = numbers(data.single ? Float32Array : Float64Array, data.weights);
   return {
     names: data.names,
     rows: ends.length - 1,
