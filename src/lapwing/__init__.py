@@ -11,7 +11,8 @@ Every public name is in `__all__`; what is heavy is loaded on first use.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as type checkers read it; typing itself takes longer to import than all of this
 
 __version__ = "0.2.0"
 
@@ -63,6 +64,8 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from lapwing import corpus, errors, plots, priors
     from lapwing.estimators import (
         LogTfidfVectorizer,
