@@ -155,6 +155,36 @@ def test_rcv1_has_all_categories_and_a_test_part_drawn_by_seed(corpus: Path, mon
     assert (first.test != other.test).nnz > 0
 
 
+def test_rcv1_and_ohsumed_each_in_a_folder(run: Command, tmp_path: Path) -> None:
+    """Token files and SMART records, by one command; the paper's figures of both stand beside ours."""
+    draw = np.random.default_rng(0)
+    for name in ("rcv1", "ohsumed"):
+        (tmp_path / name).mkdir()
+    topics = []
+    for k in range(60):
+        topic = k % 2
+        words = " ".join(
+            [*draw.choice(["profit share firm", "vote war law"][topic].split(), 4), draw.choice(["b", "c"])]
+        )
+        topics.append(f"{'CG'[topic]}CAT {k + 1} 1\n")
+        with open(tmp_path / "rcv1" / f"lyrl2004_tokens_{'train' if k < 40 else 'test_pt0'}.dat", "a") as stream:
+            stream.write(f".I {k + 1}\n.W\n{words}\n\n")
+        with open(tmp_path / "ohsumed" / f"ohsumed.{87 if k < 40 else 89}", "a") as stream:
+            stream.write(f".I {k}\n.U\n{k}\n.S\nJ\n.M\n{['Firms', 'Laws'][topic]}/*.\n.T\nOf {words}.\n.W\n{words}\n")
+    (tmp_path / "rcv1" / "rcv1-v2.topics.qrels").write_text("".join(topics))
+    out = tmp_path / "out"
+    ended = run(
+        "reproduce", "glm07", "--rcv1", tmp_path / "rcv1", "--ohsumed", tmp_path / "ohsumed", "-o", out, "--quick",
+        "--jobs", "1",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    for name in ("rcv1", "ohsumed"):
+        results = json.loads((out / name / "results.json").read_text(encoding="utf-8"))
+        assert (results["documents"]["train"], results["documents"]["test"]) == (40, 20)
+        assert results["paper"] is not None
+        assert len(results["categories"]) == 1
+
+
 def test_wrong_lists_are_named(corpus: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         collect(read(corpus), categories=["nowhere"])
