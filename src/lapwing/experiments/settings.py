@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.sparse as sp
+
+from lapwing.corpus import Corpus
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
-from lapwing.training import TrainSettings
+from lapwing.training import Progress, TrainSettings, make_design
+from lapwing.training.targets import check_matrix
 
 # GLM07 section 5.1; the other papers say in which points theirs differ.
 _GLM07: dict[str, Any] = {
@@ -35,3 +39,16 @@ def training(**other: Any) -> TrainSettings:
         "threshold_data": "train", "calibrate": False, "standardize": False, "method": "map", "tol": 1e-4,
     }  # fmt: skip
     return TrainSettings(**{**given, **other})
+
+
+def matrices(
+    train: Corpus, test: Corpus, settings: TrainSettings, progress: Progress | None
+) -> tuple[sp.csr_matrix, sp.csr_matrix, tuple[str, ...]]:
+    """Both parts and their features; term weights come from the training part alone."""
+    design = make_design(train, settings, progress)
+    names = tuple(design.feature_names)
+    if design.weighting is None:
+        return design.matrix, check_matrix(test.documents), names
+    if progress is not None:
+        progress("reading words of test documents", 0, len(test))
+    return design.matrix, design.weighting.vectors(test.documents), names

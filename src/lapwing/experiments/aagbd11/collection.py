@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.experiments.aagbd11.paper import NEWSGROUPS, REUTERS, Paper
-from lapwing.experiments.settings import text, training
-from lapwing.training import Progress, make_design
-from lapwing.training.targets import Targets, check_matrix, targets
+from lapwing.experiments.settings import matrices, text, training
+from lapwing.training import Progress
+from lapwing.training.targets import Targets, targets
 
 QUICK = 10  # --quick takes every tenth category, or the documents of every third class
 MIN_DF = {REUTERS.name: 3}  # 6,864 features where the paper has 6,760; without a cut there would be 17,952
@@ -63,10 +63,9 @@ def collect(
         raise InputError(f"{corpus.name}: expected two categories or more in both parts, found {len(both)}")
     train, test = _within(train, both), _within(test, both)
     min_df = 1 if paper is None else MIN_DF.get(paper.name, 1)
-    design = make_design(train, training(text=text(digits=False, tf="raw", min_df=min_df)), progress)
-    theirs = check_matrix(test.documents) if design.weighting is None else design.weighting.vectors(test.documents)
-    names = tuple(design.feature_names)
-    train = replace(train, kind="vectors", documents=design.matrix, feature_names=names)
+    settings = training(text=text(digits=False, tf="raw", min_df=min_df))
+    ours, theirs, names = matrices(train, test, settings, progress)
+    train = replace(train, kind="vectors", documents=ours, feature_names=names)
     test = replace(test, kind="vectors", documents=theirs, feature_names=names)
     return Collection(corpus.name, paper, train, test, targets(train.labels, corpus.exclusive, both), min_df, quick)
 

@@ -17,14 +17,14 @@ from lapwing.engine import run_all
 from lapwing.errors import InputError
 from lapwing.evaluate import Tables
 from lapwing.experiments.egjlm03.paper import F1, GAMMAS, RCV1, TOPICS
-from lapwing.experiments.settings import text, training
+from lapwing.experiments.settings import matrices, text, training
 from lapwing.experiments.shown import both_parts
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.solvers import newton, probit_em
 from lapwing.solvers.problem import Problem
 from lapwing.stats.priors import Gaussian, Jeffreys, Laplace
 from lapwing.stats.result import FitResult
-from lapwing.training import Progress, make_design
+from lapwing.training import Progress
 
 LARGEST = 10  # categories, where the paper names none
 QUICK = ("grain", "wheat", "corn")
@@ -142,10 +142,8 @@ def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = 
         # Stop words and punctuation removed, nothing else is said: no stemming, no cosine normalisation.
         tf = "raw" if weighting == "raw" else "log"
         words = text(stemmer="none", tf=tf, idf=weighting == "log-idf", cosine=False)
-        design = make_design(kept[0], training(text=words), progress)
-        assert design.weighting is not None
-        weighted[0][weighting] = design.matrix.tocsc()
-        weighted[1][weighting] = design.weighting.vectors(kept[1].documents).tocsc()
+        ours, theirs, _ = matrices(kept[0], kept[1], training(text=words), progress)
+        weighted[0][weighting], weighted[1][weighting] = ours.tocsc(), theirs.tocsc()
     return Collection(
         name=corpus.name,
         is_rcv1=is_rcv1,

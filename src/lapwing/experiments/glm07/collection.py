@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.experiments.glm07.paper import RCV1_TEST_DOCUMENTS, Paper
-from lapwing.experiments.settings import training
+from lapwing.experiments.settings import matrices, training
 from lapwing.experiments.shown import both_parts
-from lapwing.training import Progress, make_design
-from lapwing.training.targets import Targets, check_matrix, check_weights, targets
+from lapwing.training import Progress
+from lapwing.training.targets import Targets, check_weights, targets
 
 log = logging.getLogger(__name__)
 
@@ -79,19 +79,13 @@ def collect(
         chosen = chosen[::QUICK]
     if len(chosen) > MANY:
         log.warning("%d categories, each fitted in many ways: name those you want with --categories", len(chosen))
-    design = make_design(train, training(), progress)
-    if design.weighting is None:
-        vectors = check_matrix(test.documents)
-    else:
-        if progress is not None:
-            progress("reading words of test documents", 0, len(test))
-        vectors = design.weighting.vectors(test.documents)
+    ours, theirs, names = matrices(train, test, training(), progress)
     return Collection(
         name=corpus.name,
         paper=paper,
-        feature_names=tuple(design.feature_names),
-        train=design.matrix,
-        test=vectors,
+        feature_names=names,
+        train=ours,
+        test=theirs,
         targets=_targets(train, chosen),
         truth=_targets(test, chosen).member.toarray() > 0,
         weights=check_weights(train.weights, len(train)),
