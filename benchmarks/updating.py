@@ -42,8 +42,6 @@ from lapwing.evaluate import membership
 from lapwing.evaluate.calibration import calibration
 from lapwing.formats.model_file import to_bytes
 from lapwing.model import LinearModel
-from lapwing.model.memory import Memory
-from lapwing.stats.past import low_rank, nothing
 from lapwing.training import TrainSettings, learn
 from lapwing.training.update import merged
 
@@ -177,8 +175,9 @@ def ours(parts: list[Corpus], test: Corpus, rank: int) -> None:
     settings = TrainSettings(n_jobs=-1)
     first = learn(parts[0], settings, curvature="full").model
     show(0, "first batch", by_lapwing(first, test), 0.0)
-    ways = {"update, full": first, f"update, rank {rank}": of_rank(first, rank), "update, diagonal": of_rank(first, 0)}
     fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
+    kinds: dict[str, str | int] = {f"update, rank {rank}": rank, "update, diagonal": "diagonal"}
+    ways = {"update, full": first} | {n: learn(parts[0], fixed, curvature=kind).model for n, kind in kinds.items()}
     for k, batch in enumerate(parts[1:], 1):
         for name in ways:
             begun = time.process_time()
@@ -190,19 +189,6 @@ def ours(parts: list[Corpus], test: Corpus, rank: int) -> None:
             begun = time.process_time()
             refitted = learn(data, fixed).model
             show(k, name, by_lapwing(refitted, test), time.process_time() - begun)
-
-
-def of_rank(model: LinearModel, rank: int) -> LinearModel:
-    """As if it had been trained with this curvature in place of all of it."""
-    assert model.memory is not None
-    pasts = [model.memory.past(row, *model.fitted) for row in range(len(model.intercepts))]
-    kept = []
-    for past in pasts:
-        factor, left = low_rank(np.diagonal(past.block), past.block.__getitem__, rank)
-        bend = past.bend.copy()
-        bend[past.places] += left
-        kept.append(replace(past, bend=bend, block=nothing(), factor=factor))
-    return replace(model, memory=Memory.of(kept, model.memory.documents, rank))
 
 
 def cost(parts: list[Corpus], kinds: Sequence[str | int]) -> None:

@@ -29,8 +29,8 @@ class Memory:
     intercept_slope, intercept_bend, height   (rows,)
     full               A over the features with a weight and the intercept, lower triangles row by row, one category
                        after the other; empty where only diagonals are kept
-    rank, factor       where it is of a rank in place of that: F over the same, row by row, of as many columns as the
-                       rank, or as there are rows
+    rank, factor       where it is of a rank in place of that: F over all features of a row and the intercept, of as
+                       many columns as the rank, or as they are
     """
 
     documents: float
@@ -48,6 +48,11 @@ class Memory:
     @property
     def curvature_rank(self) -> float:
         return math.inf if len(self.full) else self.rank
+
+    @property
+    def _sizes(self) -> np.ndarray:
+        """(rows,) how many coordinates are remembered, the intercept among them."""
+        return np.diff(self.pointer) + 1
 
     @classmethod
     def of(cls, pasts: Sequence[Past], documents: float, rank: float) -> Memory:
@@ -77,22 +82,20 @@ class Memory:
         beta = np.append(weights[[row]].toarray()[0], intercepts[row])
         bend = np.append(self.bend[start:end], self.intercept_bend[row])
         places, block, factor = np.empty(0, np.int64), nothing(), nothing()
-        sizes = np.diff(weights.indptr).astype(np.int64) + 1
-        size = int(sizes[row])
-        if len(self.full) or self.rank:
-            kept = np.append(weights.indices[weights.indptr[row] : weights.indptr[row + 1]].astype(np.int64), width)
-            places = np.searchsorted(index, kept)
         if len(self.full):
-            at = int(np.sum(sizes[:row] * (sizes[:row] + 1) // 2))
+            sizes = np.diff(weights.indptr).astype(np.int64) + 1
+            at, size = int(np.sum(sizes[:row] * (sizes[:row] + 1) // 2)), int(sizes[row])
             lower = np.zeros((size, size))
             lower[np.tril_indices(size)] = self.full[at : at + size * (size + 1) // 2]
             block = lower + np.tril(lower, -1).T
+            kept = np.append(weights.indices[weights.indptr[row] : weights.indptr[row + 1]].astype(np.int64), width)
+            places = np.searchsorted(index, kept)
             bend[places] = 0.0
         elif self.rank:
-            widths = np.minimum(sizes, self.rank)
-            at = int(np.sum((sizes * widths)[:row]))
-            factor = self.factor[at : at + size * widths[row]].reshape(size, int(widths[row]))
-            bend[places] = np.maximum(bend[places] - np.sum(factor**2, axis=1), 0.0)
+            places = np.arange(len(index))
+            ends = np.concatenate([[0], np.cumsum(self._sizes * np.minimum(self._sizes, self.rank))])
+            factor = self.factor[ends[row] : ends[row + 1]].reshape(len(index), -1)
+            bend = np.maximum(bend - np.sum(factor**2, axis=1), 0.0)
         slope = np.append(self.slope[start:end], self.intercept_slope[row])
         return Past(float(self.height[row]), index, beta[index], slope, bend, places, block, factor)
 
@@ -121,7 +124,8 @@ class Memory:
         sizes = np.diff(weights.indptr).astype(np.int64) + 1
         if len(self.full) not in (0, int(np.sum(sizes * (sizes + 1) // 2))):
             raise ValueError("the memory's curvature does not fit the weights")
-        if len(self.factor) != int(np.sum(sizes * np.minimum(sizes, self.rank))) or (len(self.full) and self.rank):
+        columns = np.minimum(self._sizes, self.rank)
+        if len(self.factor) != int(np.sum(self._sizes * columns)) or (len(self.full) and self.rank):
             raise ValueError("the memory's curvature does not fit its rank")
         return self
 

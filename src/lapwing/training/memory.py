@@ -63,7 +63,7 @@ def leave_behind(
     if not prior.l1[:-1].any():  # nothing is ever left out: slopes alone would be remembered of words never seen
         index = np.flatnonzero(np.append(kept, True))
     height = float(np.sum(weight * form.loss(margin, y)))
-    block_of = np.append(np.flatnonzero(kept), len(beta) - 1)
+    block_of = np.append(np.flatnonzero(kept), len(beta) - 1) if rank == math.inf else index
     here = Past(height, index, beta[index], slope[index], diagonal[index], block_of[:0], nothing())
     if rank == 0:
         return before.restricted(index, block_of[:0]).joined(here)
