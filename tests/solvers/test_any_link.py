@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.stats import gumbel_l, t
 
+import lapwing
 from lapwing.errors import SettingsError
 from lapwing.estimators import MAPClassifier
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
-from lapwing.stats.links import LINKS, as_link
+from lapwing.stats.links import LINKS, Link, as_link
 from lapwing.stats.objective import certify, kkt_violation
 from lapwing.stats.priors import PRIORS, Gaussian
 
@@ -171,6 +174,24 @@ def test_everything_around_a_fit_works(link: str, variance: str | float) -> None
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     classes = MAPClassifier("laplace", variance=variance, link=link).fit(X, np.arange(120) % 2 + (X[:, 0] > 0.5))
     np.testing.assert_allclose(classes.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_a_link_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An entry of LINKS is all it takes: log-log, e^(-e^-s), which is cloglog with the labels exchanged."""
+    other = LINKS["cloglog"]
+    own = Link(
+        None, lambda s: 1.0 - other.probability(-s), lambda p: -other.quantile(1.0 - p), other.negative, other.positive
+    )
+    monkeypatch.setitem(LINKS, "loglog", own)
+    X, y, _ = problem(120)
+    kept = {"prior": "laplace", "variance": "pooled", "tol": 1e-10}
+    here, there = MAPClassifier(**kept, link="loglog").fit(X, y), MAPClassifier(**kept, link="cloglog").fit(X, -y)
+    assert here.dual_gap_[0] <= 1e-10 * here.objective_[0]
+    assert here.variance_[0] == there.variance_[0]
+    np.testing.assert_allclose(here.coef_.toarray(), -there.coef_.toarray(), atol=1e-5)
+    np.testing.assert_allclose(here.predict_proba(X), there.predict_proba(X)[:, ::-1], atol=1e-4)
+    here.save(tmp_path / "m.lapwing")
+    np.testing.assert_allclose(lapwing.load(tmp_path / "m.lapwing").predict_proba(X), here.predict_proba(X))
 
 
 def test_half_is_not_a_score_of_zero_under_cloglog() -> None:
