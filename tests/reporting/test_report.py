@@ -328,7 +328,8 @@ def test_on_paper_tables_are_whole_and_charts_drawn(chromium: Any, tmp_path: Pat
     labels = [(f"class {i % 60:03}",) for i in range(80)]
     corpus = lapwing.corpus.Corpus("made", "text", made, labels, [str(i) for i in range(80)], False, [""] * 80,
                                    np.ones(80))  # fmt: skip
-    lapwing.report(many, corpus, tmp_path / "page.html")
+    rival = model(classes=many.classes, exclusive=False, seed=6)
+    contents = lapwing.report(many, corpus, tmp_path / "page.html", rivals=[rival]).contents.to_dict()
     with opened(chromium, tmp_path / "page.html") as shown:
         rows = "document.querySelectorAll('#categories .sortable tbody tr').length"
         empty = "[...document.querySelectorAll('figure .plot')].filter((one) => !one.firstChild).length"
@@ -337,6 +338,16 @@ def test_on_paper_tables_are_whole_and_charts_drawn(chromium: Any, tmp_path: Pat
         assert (before < 60, shown.page.evaluate(rows), shown.page.evaluate(empty)) == (True, 60, 0)
         shown.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         assert shown.page.evaluate(rows) == before
+        assert shown.page.locator("#models svg .over").count() > 0  # names of categories that differ most
+        mistakes, suspects = (
+            set(shown.page.locator(f"#{part} summary").all_inner_texts()) for part in ("mistakes", "suspects")
+        )
+        assert mistakes
+        assert suspects
+        assert not mistakes & suspects
+        opened_first = shown.page.locator("#category h3.big").inner_text()
+        errors = {one["name"]: one["errors"] for one in contents["categories"]}
+        assert errors[opened_first] == max(errors.values())
 
 
 def test_mistakes_say_what_was_predicted_and_titles_are_read(chromium: Any, small: Path, tmp_path: Path) -> None:
