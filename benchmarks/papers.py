@@ -40,16 +40,18 @@ def main() -> None:
             write, command = RUNS[name]
             place = folder / f"{name}-{options.scale:g}"
             if not place.exists():
-                write(place, options.scale)
+                begun = place.with_name(f"{place.name}.part")
+                write(begun, options.scale)
+                begun.rename(place)
             size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
             out = folder / f"out-{name}"
             line = [sys.executable, "-m", "lapwing", "reproduce", *command, str(place), "-o", str(out)]
-            begun = time.perf_counter()
+            start = time.perf_counter()
             quick = ["--quick"] if options.quick else []
             _, status, used = os.wait4(subprocess.Popen([*line, *quick], stdout=subprocess.DEVNULL).pid, 0)
             print(json.dumps({
                 "run": name, "scale": options.scale, "quick": options.quick, "ended": os.waitstatus_to_exitcode(status),
-                "megabytes": round(size, 1), "seconds": round(time.perf_counter() - begun, 1),
+                "megabytes": round(size, 1), "seconds": round(time.perf_counter() - start, 1),
                 "cpu_seconds": round(used.ru_utime, 1), "peak_mb": round(used.ru_maxrss / 1024),
             }), flush=True)  # fmt: skip
 
