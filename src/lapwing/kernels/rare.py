@@ -35,6 +35,8 @@ from lapwing.kernels.rare_prices import price
 from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, Lists, taken
 
 ENOUGH = 0.5  # share of the tolerance within which the working set alone must be for residuals to be the dual point
+GLANCES = 3  # prices that are not exact, before a certificate is tried
+MANY = 8  # one word that violates for so many in the working set
 SHORT = 1000  # documents that a word may touch without waiting
 
 
@@ -395,7 +397,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     gap = kkt = kkt_bound = np.inf
     fell, share, precision = 0.0, 1.0, ROUGH
     H, A = np.empty((0, 0)), np.empty((0, 0))
-    rounds, converged, cautious, changed, itself = 0, False, False, False, False
+    rounds, converged, cautious, changed, itself, glances = 0, False, False, False, False, GLANCES
     while rounds < max_rounds:
         # Grow the working set.
         itself = False
@@ -465,6 +467,11 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
         exactly = not relaxed and strength == 1.0 and (precise or stalled)
         source, elsewhere = desk.predicted, predicted0
         _keep(desk, m, slope)
+        if exactly and glances > 0 and not stalled:  # many words that violate show without exact prices
+            glances -= 1
+            violators = price(X, ground, desk, prior, 1.0, category, source, elsewhere, t, False)
+            if violators > m // MANY:
+                continue
         if exactly:
             _gradient(entries, desk, p, desk.theta, rest * theta0, G)
             _keep(desk, m, G)
