@@ -55,6 +55,9 @@ def test_pooled_and_calibrated_is_better_on_new_documents_than_norm(prior: str, 
     at = pooled.curve.variances.index(pooled.curve.chosen)
     assert pooled.curve.loss[at] <= 1.002 * min(pooled.curve.loss)
     assert (pooled.model.fits.variance == pooled.curve.chosen).all()
+    # What variances are compared by is what the model will lose: of exclusive classes by the right one.
+    lost = pooled.model.held_out["log_loss"] * pooled.model.held_out["documents"]
+    assert pooled.curve.loss[at] == pytest.approx(lost, rel=0.1)
     # What it says of itself is what comes: within the spread of two hundred documents or so.
     assert pooled.model.held_out["relative_log_loss"] == pytest.approx(relative_loss(pooled.model, new), abs=0.12)
 

@@ -6,7 +6,8 @@ everything; to choose it, some categories and folds will do.
 The variance is chosen together: with s_ik the out-of-fold score of document i in category k under variance v, that v
 is taken for which Σ_k Σ_i c_ik loss(y_ik (a s_ik + b)) is least, (a, b) being the best line for that v. Categories too
 rare to choose for themselves choose together (EGJLM03: take the hyperparameter from similar problems), and as the line
-is fitted anew for every v, what is compared is what calibrated probabilities would lose.
+is fitted anew for every v, what is compared is what calibrated probabilities would lose. Where all of several exclusive
+classes choose, that is −ln of the probability of the right one, coupled as the model will have it.
 """
 
 from __future__ import annotations
@@ -154,22 +155,34 @@ class Judge:
 
     @property
     def base_loss(self) -> float:
-        """Of saying how frequent each category is."""
+        """Of saying how frequent each category is; by the loss that variances are compared by."""
+        one_voice = self.joint or self.couples
         inside = (self.weight * (self.y > 0)).sum(axis=0)
         share = inside / np.maximum(self.weight.sum(axis=0), 1e-300)
-        parts = [p * math.log(p) for p in (*share, *(() if self.joint else 1.0 - share)) if p > 0.0]
+        parts = [p * math.log(p) for p in (*share, *(() if one_voice else 1.0 - share)) if p > 0.0]
         return -float(np.sum(parts)) * float(self.weight.sum()) / len(self.rows)
 
     def loss(self, scores: np.ndarray, *, calibrate: bool) -> float:
+        """What these scores lose, once they are calibrated; where all of several exclusive classes are here, by the
+        probability of the right one."""
         if self.joint:
             t = fit_temperature(*self._classes(scores, self.seen)) if calibrate else 1.0
-            values, classes, weight = self._classes(t * scores, self.seen)
-            p = softmax(values)[np.arange(len(classes)), classes]
-            return -float(weight @ np.log(np.maximum(p, 1e-300)))
-        if calibrate:
-            return common_line(self._columns(scores, self.seen), self.link)[1]
-        y, weight = self.y[self.seen], self.weight[self.seen]
-        return float(np.sum(weight * self.link.loss(y * scores[self.seen], y)))
+            return self._right(softmax(t * scores[self.seen]))
+        if not calibrate:
+            y, weight, own = self.y[self.seen], self.weight[self.seen], scores[self.seen]
+            if self.couples:
+                return self._right(self.probability(own, Coupling()))
+            return float(np.sum(weight * self.link.loss(y * own, y)))
+        line, loss = common_line(self._columns(scores, self.seen), self.link)
+        if not self.couples:
+            return loss
+        coupling = self.coupling(scores, self.seen, (np.array(line.slope), np.array(line.offset)))
+        return self._right(self.probability(line.slope * scores[self.seen] + line.offset, coupling))
+
+    def _right(self, proba: np.ndarray) -> float:
+        """−ln of the probability given to the right class, summed over documents."""
+        classes, weight = self.task.targets.numbers[self.seen], self.weight[self.seen, 0]
+        return -float(weight @ np.log(np.maximum(proba[np.arange(len(classes)), classes], 1e-300)))
 
     def _columns(self, scores: np.ndarray, documents: np.ndarray) -> list[Column]:
         return columns(scores, self.y, self.weight, documents)
