@@ -80,6 +80,9 @@ def test_documents_kept_apart(run: Command, table: Path, tmp_path: Path) -> None
     assert again.json["trained_on"] == 0.0
     assert f"kept {apart} of these documents apart" in again.err
     assert run("evaluate", model, table, "--split", "all", "--json").json["documents"] == 200
+    whole = run("report", model, table, "-o", tmp_path / "r.html", "--no-path", "--split", "all")
+    assert "learned by heart" in whole.err
+    assert "--holdout" in whole.err
     assert "--holdout 0.25" in run("inspect", model, "--command").out
     assert run("report", model, table, "-o", tmp_path / "r.html", "--no-path").code == 0
     assert "learned by heart" not in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -97,6 +97,8 @@ def command(
         print_json({"report": output, "bytes": size, "categories": len(page.contents.model.categories),
                     "live": page.refusal is None, "refusal": page.refusal, "evaluated": page.evaluated})  # fmt: skip
         return
+    if page.memorised is not None:
+        echo(f"lapwing: {page.memorised}; `train --holdout 0.2` keeps some apart", err=True)
     if page.refusal is not None:
         echo(f"lapwing: the box to try texts in is left out: {page.refusal}", err=True)
     echo(f"wrote {output}, {size / 1e6:.1f} MB; open it in a browser")

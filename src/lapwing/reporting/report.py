@@ -12,6 +12,7 @@ from lapwing.corpus import Corpus, Hierarchy
 from lapwing.errors import InputError, some
 from lapwing.evaluate import assess, stored_assessment
 from lapwing.evaluate.documents import check_kind, check_labels, in_columns
+from lapwing.evaluate.measures import memorised
 from lapwing.evaluate.rolled import roll_up as rolled_up
 from lapwing.files import output_target, write_beside
 from lapwing.formats import load
@@ -31,7 +32,8 @@ Progress = Callable[[str, int, int], None]  # stage, how many more are done, how
 class Report:
     """The page, as HTML that needs nothing beside it, and what it shows.
 
-    refusal   why it has no box to try texts in; None where it has one
+    refusal    why it has no box to try texts in; None where it has one
+    memorised  a warning where it is about documents that the model was trained on, else None
     """
 
     html: str
@@ -40,6 +42,11 @@ class Report:
     @property
     def refusal(self) -> str | None:
         return refusal(self.contents.model)
+
+    @property
+    def memorised(self) -> str | None:
+        seen = self.contents.assessment
+        return None if seen is None else memorised(seen.evaluation.get("trained_on"))
 
     @property
     def evaluated(self) -> bool:
