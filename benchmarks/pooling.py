@@ -10,7 +10,8 @@ the least
 
 n_k being its positive documents: m = ∞ is the pooled choice, m = 0 everyone's own, and between the two lies the
 hierarchical form, in which a category's own curve weighs more the more documents it has. All are calibrated in the same
-way and judged on the same test documents.
+way and judged on the same test documents. (Exclusive classes choose by the probability of the right class by default,
+which is no sum over classes; here they choose as others do.)
 """
 
 from __future__ import annotations

@@ -145,6 +145,8 @@ def test_halves_of_ngrams_find_their_own() -> None:
     labels = [label == "grain" for label in CLASSES]
     model = lapwing.NgramClassifier(max_length=1, variance=20.0, tol=1e-7).fit(TEXTS, labels)
     told = model.summary(True, TEXTS, labels, halves=6)
+    with pytest.raises(InputError, match="give the texts"):
+        lapwing.summary(model, True, model.model_.vectors(TEXTS), [(label,) for label in labels])
     words = lapwing.LogTfidfVectorizer(
         tf="binary", idf=False, cosine=False, stemmer=model.model_.weighting.settings.stemmer
     )

@@ -227,6 +227,10 @@ class SearchedData(CategoryData):
         from lapwing.training import make_space
 
         self.check_alike()
+        if sp.issparse(self.documents) or isinstance(self.documents, np.ndarray):
+            raise InputError(
+                "every half searches n-grams of its own in the texts, and these are vectors; give the texts"
+            )
         settings, texts = settings_of(self.model), list(self.documents)
         n = len(texts)
         corpus = Corpus("halves", "text", texts, [()] * n, [""] * n, False, [""] * n, self.weight)
