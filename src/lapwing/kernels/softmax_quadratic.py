@@ -23,7 +23,7 @@ DESCENTS = 5  # over the pairs of a block in a sweep
 RIDGE = 1e-3  # of a block's diagonal, added where it preconditions
 CROSSING = 0.1  # share of the free pairs that may come to a stop in one solve
 SOLVES = 10  # of the linear system in a step, each with fewer pairs free
-ITERATIONS = 20  # of conjugate gradients in the first turn; 10 more in each that follows
+ITERATIONS = 10  # of conjugate gradients in the first turn; 10 more in each that follows
 
 
 class Model(NamedTuple):

@@ -20,7 +20,7 @@ RELAX = 0.4  # is relaxed by this factor,
 LOOSE = 0.2  # and left when a round lets the objective fall by less than this, relatively
 ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic model far from the optimum is left
 FINE = 0.2  # the same near the optimum, relative to tol
-TURNS = 30  # in a quadratic model near the optimum; elsewhere one
+TURNS = 30  # in a quadratic model at most, where a step to its rough minimum failed; elsewhere one
 HALVINGS = 6  # of a step at most
 ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one,
 ARMIJO = 0.01  # and that it must bring
@@ -223,7 +223,7 @@ def _step(
     steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), gradient)
     unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - prior.mode), 1.0))), 1.0)
     bent = steps.cautious(here.proba, labels) if cautious else here.proba
-    turns = 1 if precision == ROUGH else TURNS
+    turns = TURNS if cautious and precision < ROUGH else 1
     change = solve(X, first, feature, bent, weight, gradient, prior, unit, precision, turns, b)
     steps.spread_step(X, first, feature, b - here.b, shift)
     return _Step(b, float(np.sum(gradient * (b - here.b))), shift, steps.predicted(here.proba, change))
