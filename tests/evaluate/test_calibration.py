@@ -76,6 +76,13 @@ def test_bins_hold_every_probability_once() -> None:
     assert [one.low for one in found.reliability()] == list(EDGES[:-1])
 
 
+def test_a_tally_is_the_same_however_many_categories_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, proba = said(500, 7)
+    whole = tally(proba, truth)
+    monkeypatch.setitem(tally.__globals__, "HELD", 1100)
+    assert np.array_equal(tally(proba, truth), whole)
+
+
 def test_tallies_of_parts_add_up() -> None:
     truth, proba = said(500)
     whole = tally(proba, truth)

@@ -95,7 +95,10 @@ def test_documents_of_one_score_are_as_good_as_one_of_their_weight(link: str, mo
     weight = rng.integers(0, 3, scores.shape).astype(np.float64)
     line, loss = common_line(columns(scores, y, weight), LINKS[link])
     lines = own_lines(columns(scores, y, weight), LINKS[link], line)[1]
+    some = np.flatnonzero(rng.random(len(scores)) < 0.5)
+    fewer = own_lines(columns(scores, y, weight, some), LINKS[link], line)[1]
     monkeypatch.setattr("lapwing.selection.calibration.CROWD", 1)
+    assert np.allclose(own_lines(columns(scores, y, weight, some), LINKS[link], line)[1], fewer, rtol=1e-6)
     together = common_line(columns(scores, y, weight), LINKS[link])
     assert np.allclose([*together[0], together[1]], [*line, loss], rtol=1e-6)
     assert np.allclose(own_lines(columns(scores, y, weight), LINKS[link], line)[1], lines, rtol=1e-6)
