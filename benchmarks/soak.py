@@ -103,7 +103,7 @@ class Soak:
     def labelled(self, until: float) -> None:
         """Somebody labels, the server is killed between two answers or within one, and started again on the same file:
         every answer that was confirmed is there, once, and at most the one under way beside them."""
-        output = self.folder / "labels.jsonl"
+        output = self.folder / f"labels{self.counts['labelling sessions killed']}.jsonl"
         confirmed: dict[str, str] = {}
         while time.monotonic() < until:
             said = self.folder / "label.log"
