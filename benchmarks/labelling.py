@@ -183,8 +183,8 @@ def main() -> None:
                 curves.setdefault(task.name, {})[name] = np.mean([[v for _, v in run] for run in runs], axis=0), runs[0]
                 print(f"  {name:12} labels to 95 %: median {np.median(counts):6.0f}, {sorted(counts)}; "
                       f"F1 after {runs[0][-1][0]}: {100 * last:.1f}", flush=True)  # fmt: skip
-    if given.picture:
-        draw(curves, given.picture)
+            if given.picture:  # after each task: a run that is cut short leaves what it had
+                draw(curves, given.picture)
 
 
 def draw(curves: dict[str, dict[str, Any]], picture: str) -> None:
@@ -207,6 +207,7 @@ def draw(curves: dict[str, dict[str, Any]], picture: str) -> None:
         axis.axis("off")
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
+    plt.close(figure)
 
 
 if __name__ == "__main__":
