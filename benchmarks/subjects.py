@@ -174,7 +174,9 @@ def whole(lines: int | None, settings: TrainSettings, kinds: list[str], given: a
         with lzma.open(_corpora.path("yso-finna-en.jsonl.xz"), "rt", encoding="utf-8") as source:
             data.write_text("".join(itertools.islice(source, lines)), encoding="utf-8")
         command = [sys.executable, "-m", "lapwing", "train", str(data), "-o", str(output), "--jobs", "2"]
-        command += ["--preset", given.preset] if given.preset else []
+        for option in ("preset", "label_words", "stop_words", "ratio", "variance"):
+            if (value := getattr(given, option)) is not None:
+                command += ["--" + option.replace("_", "-"), str(value)]
         total = 0.0
         for half_way in (True, False):
             wall, cpu, peak, stopped = run(command, stop_half_way=half_way)
@@ -244,7 +246,9 @@ def growth(titles: Corpus, settings: TrainSettings) -> None:
 def settings_of(given: argparse.Namespace) -> TrainSettings:
     """Those of the preset, but for what is given."""
     how = dict(PRESETS[given.preset]) if given.preset else {}
-    how |= {name: value for name in ("label_words", "stop_words") if (value := getattr(given, name)) is not None}
+    how |= {
+        name: value for name in ("label_words", "stop_words", "ratio") if (value := getattr(given, name)) is not None
+    }
     text = TextSettings(stop_words=how.get("stop_words", TextSettings().stop_words))
     tried = how.get("cv_variances") if given.variance is None else None
     return TrainSettings(
@@ -264,6 +268,7 @@ def main() -> None:
     parser.add_argument("--preset", choices=["many-labels"])
     parser.add_argument("--label-words", type=float)
     parser.add_argument("--stop-words")
+    parser.add_argument("--ratio", type=float)
     parser.add_argument("--variance", type=float)
     parser.add_argument("--napkinxc", action="store_true")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
