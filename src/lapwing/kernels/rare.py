@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.kernels import quadratic
-from lapwing.kernels._jit import kernel, part
+from lapwing.kernels._jit import inlined, kernel, part
 from lapwing.kernels.loss import (
+    assign,
     bend,
     conjugate,
     intercept_between,
@@ -133,6 +134,12 @@ def _local(prior, features, m, strength):
 
 
 @part
+def _keep(desk, G):
+    for a in range(G.size):
+        desk.gradient[desk.features[a]] = G[a]
+
+
+@part
 def _gradient(entries, desk, p, theta, apart, G):
     """G = gradient of the loss on the working set; `apart` is the weight of all other documents times their θ."""
     _, pointer, column, value = entries
@@ -144,6 +151,7 @@ def _gradient(entries, desk, p, theta, apart, G):
         G[0] -= pull
         for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
             G[np.uint32(column[k])] -= pull * value[k]
+    _keep(desk, G)
 
 
 @part
@@ -310,10 +318,39 @@ def _violations(desk, prior, m, violators):
     return kkt, kkt_bound
 
 
-@part
-def _keep(desk, m, G):
-    for a in range(m):
-        desk.gradient[desk.features[a]] = G[a]
+@inlined
+def _strength(desk, violators):
+    """How many times the prior is taken as strong at first."""
+    strength = 1.0
+    for k in range(violators):
+        strength = max(strength, COLD * (1.0 + desk.excess[k]))
+    return strength
+
+
+@inlined
+def _promise(G, old, b, local, move):
+    """First-order change of the objective along the step `move` from `old` to b, negative."""
+    total = 0.0
+    for a in range(b.size):
+        move[a] = b[a] - old[a]
+        total += G[a] * move[a] + penalty_at(local, a, b[a]) - penalty_at(local, a, old[a])
+    return total
+
+
+@inlined
+def _predicted_elsewhere(margin0, theta0, step, link):
+    """The residual that the quadratic model predicts where only the constant counts."""
+    predicted = max(theta0 + bend(margin0, theta0, link) * step, 0.0)
+    return min(predicted, 1.0) if link == 0 else predicted
+
+
+@inlined
+def _accept(desk, t, old, b, move, share):
+    """Go `share` of the step."""
+    for a in range(b.size):
+        desk.beta[desk.features[a]] = b[a] if share == 1.0 else old[a] + share * move[a]
+    for e in range(t):
+        desk.margin[e] = desk.there[e]
 
 
 @part
@@ -371,6 +408,8 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     prior           its modes but that of the constant are 0: a category has its own
     words, values   to start from, the value of the constant first, NaN where there is none yet
     most            words in a working set, beyond which the fit is given up
+
+    Longer than a screen, as kernels/newton.py is: its rounds share what is known of the documents touched.
     """
     positives, modes, _, down, link = category
     p = positives.size
@@ -385,11 +424,8 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss0
     G = np.empty(m)
     _gradient(entries, desk, p, desk.theta, rest * theta0, G)
-    _keep(desk, m, G)
     violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, False)
-    strength = 1.0
-    for k in range(violators):
-        strength = max(strength, COLD * (1.0 + desk.excess[k]))
+    strength = _strength(desk, violators)
     if strength > 1.0:
         violators = price(X, ground, desk, prior, strength, category, desk.theta, theta0, t, False)
 
@@ -426,17 +462,12 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             _model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
             old = taken(desk.beta, desk.features, m)
             b = old.copy()
-            for a in range(m):
-                slope[a] = G[a]
+            assign(slope, G)
             quadratic.solve(H, slope, b, local, precision, A)
-            move, promise = np.empty(m), 0.0
-            for a in range(m):
-                move[a] = b[a] - old[a]
-                promise += G[a] * move[a] + penalty_at(local, a, b[a]) - penalty_at(local, a, old[a])
+            move = np.empty(m)
+            promise = _promise(G, old, b, local, move)
             _predict(entries, desk, p, move, link)
-            predicted0 = max(theta0 + bend(margin0, theta0, link) * move[0], 0.0)
-            if link == 0:
-                predicted0 = min(predicted0, 1.0)
+            predicted0 = _predicted_elsewhere(margin0, theta0, move[0], link)
             share, new_loss, new_penalty = _search(
                 desk, t, rest, margin0, move[0], link, old, b, local, objective, promise
             )
@@ -446,10 +477,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
                 if stalled:
                     break
                 continue
-            for a in range(m):
-                desk.beta[desk.features[a]] = b[a] if share == 1.0 else old[a] + share * move[a]
-            for e in range(t):
-                desk.margin[e] = desk.there[e]
+            _accept(desk, t, old, b, move, share)
             margin0 -= share * move[0]
             theta0 = loss_theta(margin0, link)[1]
             loss, fell, objective = new_loss, objective - (new_loss + new_penalty), new_loss + new_penalty
@@ -466,7 +494,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             strength = max(1.0, RELAX * strength)
         exactly = not relaxed and strength == 1.0 and (precise or stalled)
         source, elsewhere = desk.predicted, predicted0
-        _keep(desk, m, slope)
+        _keep(desk, slope)
         if exactly and glances > 0 and not stalled:  # many words that violate show without exact prices
             glances -= 1
             violators = price(X, ground, desk, prior, 1.0, category, source, elsewhere, t, False)
@@ -474,14 +502,12 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
                 continue
         if exactly:
             _gradient(entries, desk, p, desk.theta, rest * theta0, G)
-            _keep(desk, m, G)
             dual, _ = _dual(desk, prior, link, m, 0, desk.theta, theta0, t, rest, loss, margin0)
             itself = stalled or objective - dual <= ENOUGH * tol * objective
             if itself:
                 source, elsewhere = desk.theta, theta0
             else:
                 _gradient(entries, desk, p, source, rest * elsewhere, G)
-                _keep(desk, m, G)
         violators = price(X, ground, desk, prior, strength, category, source, elsewhere, t, exactly)
         if not exactly:
             continue
@@ -501,7 +527,6 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     # What the coefficients show by themselves.
     if not itself:
         _gradient(entries, desk, p, desk.theta, rest * theta0, G)
-        _keep(desk, m, G)
         violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, True)
     kkt, kkt_bound = _violations(desk, prior, m, violators)
     weights = taken(desk.beta, desk.features, m)
