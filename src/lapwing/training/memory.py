@@ -20,7 +20,8 @@ from lapwing.stats.past import Past, nothing
 from lapwing.training.fit import CategoryFit
 from lapwing.training.one_vs_rest import OneVsRest
 
-CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is remembered
+CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is remembered,
+CLOSER = 0.2  # and with a curvature between features
 MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvature="full"
 MOST_KEPT = 4000  # weights up to which the curvature between them is remembered,
 MOST_RANK = 1000  # and columns of one that is not whole
@@ -59,7 +60,8 @@ def leave_behind(
     before = past.recentred(beta)
     total = slope + before.gradient(beta)
     kept = beta[:-1] != 0.0
-    index = np.flatnonzero(np.append(kept | (np.abs(total[:-1]) > CLOSE * np.maximum(prior.l1[:-1], 1e-12)), True))
+    close = (CLOSER if rank else CLOSE) * np.maximum(prior.l1[:-1], 1e-12)
+    index = np.flatnonzero(np.append(kept | (np.abs(total[:-1]) > close), True))
     if not prior.l1[:-1].any():  # nothing is ever left out: slopes alone would be remembered of words never seen
         index = np.flatnonzero(np.append(kept, True))
     height = float(np.sum(weight * form.loss(margin, y)))
