@@ -43,7 +43,8 @@ def test_what_moved_is_said_everywhere(run: Command, trained: Path, tmp_path: Pa
 
 def test_nothing_moved(run: Command, trained: Path, tmp_path: Path) -> None:
     new = lines(tmp_path / "new.jsonl", [d for d in build.documents(240) if d.split == "test"], label="yes")
-    found = run("drift", trained, new, "--json").json
+    # One draw in twenty may alarm at the default rate; benchmarks/drift.py counts them over 200.
+    found = run("drift", trained, new, "--json", "--rate", "0.01").json
     assert found["alarms"] == []
     assert set(found["measured"]) == {"then", "now"}
     assert "by the labels" in run("drift", trained, new).out

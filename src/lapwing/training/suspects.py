@@ -64,11 +64,11 @@ def suspects(
     proba = out_of_fold_proba(model, trained.out_of_fold)
     truth = membership(corpus.labels, model.classes)
     out: list[Suspect] = []
-    once: set[int] = set()  # of exclusive classes one label is wrong, and another so right: that is said once
-    for i, k in look_mislabelled(proba, truth):
-        if model.exclusive and (i in once or not truth[i, k]):
-            continue
-        once.add(i)
+    pairs = look_mislabelled(proba, truth)
+    if model.exclusive:  # one label is wrong where another is right: that is said once, of the one it has
+        own = np.argmax(truth, axis=1)
+        pairs = sorted({(i, int(own[i])) for i, _ in pairs if truth[i].any()}, key=lambda pair: proba[pair])
+    for i, k in pairs:
         instead = model.classes[int(np.argmax(proba[i]))] if model.exclusive else None
         out.append(
             Suspect(i, str(corpus.ids[i]), model.classes[k], bool(truth[i, k]), float(proba[i, k]),
