@@ -36,7 +36,7 @@ FOR, AGAINST, PALE = "#1b6ca8", "#c8650c", "#8a97a6"
 def words(model: Any, category: Hashable | None = None, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """The strongest words of a category as bars, for it to the right and against it to the left."""
     linear = _linear(model)
-    row = _row(linear, category)
+    row = linear.row_of(category)
     pairs = sorted(linear.row_features(row, top), key=lambda pair: pair[1])
     ax = _axes(ax, height=1.0 + 0.22 * len(pairs))
     _bars(ax, pairs)
@@ -122,7 +122,7 @@ def precision_recall(truth: Any, proba: Any, threshold: float | None = None, *, 
 def variance_curve(model: Any, category: Hashable | None = None, *, ax: Axes | None = None) -> Axes:
     """Held-out log-likelihood against the prior variance, for a model whose variance was chosen by it."""
     linear = _linear(model)
-    row = _row(linear, category)
+    row = linear.row_of(category)
     curve = (linear.provenance.get("variance_curves") or {}).get(str(linear.categories[row]))
     if curve is None:
         raise InputError("the variance of this model was not chosen by cross-validation; train with variance='cv'")
@@ -145,7 +145,7 @@ def coefficient_path(
     from lapwing.reporting.path import coefficient_path as fit_path
 
     linear = _linear(model)
-    row = _row(linear, category)
+    row = linear.row_of(category)
     sets = [tuple(one) if isinstance(one, list | tuple | set) else (one,) for one in labels]
     path = fit_path(linear, row, linear.vectors(documents), sets)
     ax = _axes(ax)
@@ -198,14 +198,6 @@ def _linear(model: Any) -> LinearModel:
     if not isinstance(linear, LinearModel):
         raise InputError(f"expected a fitted classifier or a loaded model, got {type(model).__name__}")
     return linear
-
-
-def _row(model: LinearModel, category: Hashable | None) -> int:
-    if category is None and len(model.categories) == 1:
-        return 0
-    if category not in model.categories:
-        raise InputError(f"category must be one of the model's, such as {model.categories[0]!r}, got {category!r}")
-    return model.categories.index(category)
 
 
 def _flat(truth: Any, proba: Any) -> tuple[np.ndarray, np.ndarray]:

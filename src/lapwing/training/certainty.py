@@ -35,7 +35,7 @@ def data_of(
     model: LinearModel, category: Hashable | None, documents: Any, labels: Sequence[tuple[Hashable, ...]]
 ) -> CategoryData:
     """The kind that the model needs, its documents checked to be those of the fit."""
-    row = row_of(model, category)
+    row = model.row_of(category)
     X = model.vectors(documents)
     if X.shape[0] != len(labels):
         raise InputError(f"expected labels for {X.shape[0]} documents, got {len(labels)}")
@@ -255,11 +255,3 @@ def _products(X: sp.csr_matrix, pull: np.ndarray) -> np.ndarray:
     if pull.ndim == 1:
         return np.append(X.T @ pull, pull.sum())
     return np.column_stack([(X.T @ pull).T, pull.sum(axis=0)])
-
-
-def row_of(model: LinearModel, category: Hashable | None) -> int:
-    if category is None and len(model.categories) == 1:
-        return 0
-    if category not in model.categories:
-        raise InputError(f"category must be one of the model's, such as {model.categories[0]!r}, got {category!r}")
-    return model.categories.index(category)

@@ -20,7 +20,7 @@ from lapwing.model.html import shown, table
 from lapwing.model.linear import as_model
 from lapwing.stats.links import as_link
 from lapwing.stats.posterior import mean_probability, quantile
-from lapwing.training.certainty import data_of, row_of
+from lapwing.training.certainty import data_of
 
 SURE = 0.9  # share of the halves from which a word counts as one that stays
 
@@ -90,7 +90,7 @@ def summary(
     halves   of the data to be fitted, where the prior is a sparse one; 0 for none
     """
     model = as_model(model)
-    row = row_of(model, category)
+    row = model.row_of(category)
     pairs = model.row_features(row, top)
     column = {name: j for j, name in enumerate(model.feature_names)}
     text = model.weighting
