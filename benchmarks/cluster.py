@@ -5,7 +5,7 @@
 workers   ModApte, --variance cv, on one local worker process and on two: seconds, and how many times as fast
 shards    the same in one process, from memory and from shards
 rows      one category of ModApte with its documents spread over 1, 2 and 3 workers at tol 1e-6, against the fit in
-          memory; dask-glm beside it where it is installed
+          memory; benchmarks/spread_peers.py has other programs beside it
 """
 
 from __future__ import annotations
@@ -90,35 +90,11 @@ def rows() -> None:
     same = all(np.array_equal(one.weights, found[0].weights) for one in found)
     above = found[0].objective / whole.objective - 1.0
     print(f"rows: the same bits: {same}; {above:.1e} relatively above the fit in memory")
-    _peers(X, y, whole.objective)
 
 
 def _said(fit: Any) -> str:
     kept = np.count_nonzero(fit.weights[:-1])
     return f"objective {fit.objective:.6f}, relative gap {fit.relative_gap:.1e}, {fit.rounds} rounds, {kept} kept"
-
-
-def _peers(X: Any, y: np.ndarray, least: float) -> None:
-    """dask-glm under the same penalty; it takes dense blocks only."""
-    try:
-        import dask.array as da
-        from dask_glm.algorithms import admm, proximal_grad
-        from dask_glm.regularizers import L1
-    except ImportError:
-        print("rows: dask-glm is not installed, and left out")
-        return
-    dense = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
-    blocks, labels = (
-        da.from_array(dense, chunks=(DOCUMENTS, -1)),
-        da.from_array((y > 0).astype(float), chunks=DOCUMENTS),
-    )
-    penalty = float(np.sqrt(2.0 / VARIANCE))
-    for algorithm in (admm, proximal_grad):
-        begin = time.perf_counter()
-        beta = np.asarray(algorithm(blocks, labels, regularizer=L1(), lamduh=penalty))
-        objective = np.logaddexp(0.0, -y * (dense @ beta)).sum() + penalty * np.abs(beta).sum()
-        seconds = time.perf_counter() - begin
-        print(f"rows: dask-glm {algorithm.__name__} {seconds:.1f} s, {objective / least - 1.0:.1e} above the optimum")
 
 
 def main() -> None:

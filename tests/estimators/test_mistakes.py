@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import lapwing
 from lapwing import LogTfidfVectorizer, MAPClassifier, NgramClassifier, TextClassifier
 from lapwing.errors import InputError
+from lapwing.training.targets import check_matrix
 
 TEXTS = ["wheat corn harvest", "corn crop", "oil gas barrel", "gas pipeline crude"] * 3
 LABELS = ["grain", "grain", "energy", "energy"] * 3
@@ -143,3 +144,9 @@ def test_calls(complaint: str, call: Callable[[dict[str, Any]], Any], fitted: di
 
 def test_one_category_need_not_be_a_list(fitted: dict[str, Any]) -> None:
     assert fitted["text"].explain("corn", "grain") == fitted["text"].explain("corn", ["grain"])
+
+
+def test_more_entries_than_32_bits_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(check_matrix.__globals__, "MOST", 3)
+    with pytest.raises(InputError, match="has 4 entries, and one in memory may have 3; give fewer"):
+        MAPClassifier().fit(sp.eye_array(4, format="csr"), [0, 1, 0, 1])

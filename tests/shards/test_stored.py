@@ -18,6 +18,7 @@ from lapwing.corpus.demo import stdlib_docstrings
 from lapwing.errors import InputError, SettingsError
 from lapwing.formats.model_file import to_bytes
 from lapwing.shards import folder as shards_folder
+from lapwing.shards import matrix as shards_matrix
 from lapwing.shards.folder import WorkFolder
 from lapwing.shards.matrix import StoredMatrix
 from lapwing.shards.texts import StoredTexts
@@ -29,6 +30,7 @@ from lapwing.text import stored as text_stored
 from lapwing.text.stored import stored_design
 from lapwing.training import TrainSettings, train
 from lapwing.training import rare as training_rare
+from lapwing.training.spread import fit_rows
 
 
 @pytest.fixture(scope="module")
@@ -217,3 +219,43 @@ def test_a_folder_is_for_one_run_and_of_ours(tmp_path: Path) -> None:
     (tmp_path / "theirs" / "precious").write_text("")
     with pytest.raises(InputError, match="no work folder of lapwing's"):
         WorkFolder(tmp_path / "theirs").open()
+
+
+@pytest.mark.parametrize("case", ["elastic net", "gaussian", "rare"])
+def test_more_entries_than_32_bits_count(
+    demo: Path, tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few enough bits for this corpus to have too many: pointers are wide, and the model is the same."""
+    settings = {
+        "elastic net": TrainSettings(),
+        "gaussian": TrainSettings(prior="gaussian", variance=1.0, calibrate=False),
+        "rare": TrainSettings(variance="norm", calibrate=False),
+    }[case]
+    if case == "rare":
+        monkeypatch.setattr(training_rare, "LEAST", 100)
+        monkeypatch.setattr(training_rare, "SHARE", 0.5)
+    curvature: str | int = "diagonal" if case == "rare" else 2
+    expected = to_bytes(train(read(demo).part("train"), settings, curvature=curvature))
+    monkeypatch.setattr(shards_matrix, "MOST", 1000)
+    there = spilled(demo, tmp_path / "work").part("train")
+    matrix = stored_design(there.documents, TextSettings()).matrix
+    assert matrix.indptr.dtype == matrix.tocsc().indptr.dtype == Problem(matrix).matrix.rows.indptr.dtype == np.int64
+    assert matrix.indices.dtype == Problem(matrix).matrix.columns.indices.dtype == np.int32
+    assert to_bytes(train(there, settings, curvature=curvature)) == expected
+
+
+def test_too_many_entries_to_send_are_refused(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards_matrix, "MOST", 1000)
+    matrix = stored_design(spilled(demo, tmp_path / "work").documents, TextSettings()).matrix
+    monkeypatch.setattr(shards_matrix, "BY_VALUE", [True])
+    with pytest.raises(InputError, match="let the workers see the folder"):
+        pickle.dumps(matrix)
+
+
+def test_rows_of_a_matrix_with_wide_pointers(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = stored_design(spilled(demo, tmp_path / "here").documents, TextSettings()).matrix
+    monkeypatch.setattr(shards_matrix, "MOST", 1000)
+    there = stored_design(spilled(demo, tmp_path / "there").documents, TextSettings()).matrix
+    y = np.where(np.arange(here.shape[0]) % 3 == 0, 1.0, -1.0)
+    fits = [fit_rows(X, y, variance=1.0, documents=200) for X in (here, there)]
+    assert np.array_equal(fits[0].weights, fits[1].weights)

@@ -161,5 +161,5 @@ def test_progress_adds_up(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_entries_than_a_matrix_holds_are_refused(monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]) -> None:
     """Entries are counted with 32 bits: 2³¹ of them would wrap around without a word."""
     monkeypatch.setattr(rows, "MOST", 5)
-    with pytest.raises(InputError, match="a matrix holds 5 at most"):
+    with pytest.raises(InputError, match="a matrix in memory holds 5 at most"):
         design(["one two three four", "five six seven"], TextSettings(stop_words="none", **more))

@@ -47,7 +47,7 @@ def _forth(Z, rows, beta, out):
         indptr, indices, data = rows
         for i in range(out.size):
             total = 0.0
-            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 total += data[k] * beta[np.uint32(indices[k])]
             out[i] = total
     if Z is not None:
@@ -67,7 +67,7 @@ def _back(Z, rows, pull, out):
         for j in range(out.size):
             out[j] = 0.0
         for i in range(pull.size):
-            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 out[np.uint32(indices[k])] -= data[k] * pull[i]
     if Z is not None:
         for j in range(out.size):
@@ -123,7 +123,7 @@ def _gram_of_rows(rows, working, m, size, curvature, H):
     at, value = np.empty(most, np.int32), np.empty(most)
     for i in range(curvature.size):
         count = 0
-        for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             a = place[np.uint32(indices[k])]
             if a >= 0:
                 at[count], value[count] = a, data[k]

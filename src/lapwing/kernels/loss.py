@@ -289,7 +289,7 @@ def loss_gradient(X, pull, out):
     for i in range(pull.size):
         if pull[i] != 0.0:
             total += pull[i]
-            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 out[np.uint32(indices[k])] -= data[k] * pull[i]  # unsigned: no test for counting from the end
     for j in range(out.size):
         out[j] -= X.offset[j] * total

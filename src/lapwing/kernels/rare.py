@@ -102,7 +102,7 @@ def _rest(ground, desk, down, t):
 def _lists(columns, desk, m, t):
     """`Lists` of the working set by places; every touched document has one, if an empty one."""
     indptr, _, data = columns
-    pointer = np.empty(t + 2, np.int32)
+    pointer = np.empty(t + 2, indptr.dtype)
     for e in range(t + 2):
         pointer[e] = 0
     for a in range(1, m):
@@ -117,7 +117,7 @@ def _lists(columns, desk, m, t):
         shift = desk.begin[j] - indptr[j]
         for k in range(indptr[j], indptr[j + 1]):
             after = np.uint32(desk.places[k + shift]) + 1
-            at = np.uint32(pointer[after])
+            at = np.uint64(pointer[after])
             column[at], value[at] = a, data[k]
             pointer[after] += 1
     return Lists(desk.document[:t], pointer, column, value)
@@ -149,7 +149,7 @@ def _gradient(entries, desk, p, theta, apart, G):
     for e in range(pointer.size - 2):
         pull = desk.weight[e] * theta[e] if e < p else -desk.weight[e] * theta[e]
         G[0] -= pull
-        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+        for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
             G[np.uint32(column[k])] -= pull * value[k]
     _keep(desk, G)
 
@@ -176,12 +176,12 @@ def _model(entries, desk, p, rest, theta, bends, m, G, H):
         pull = pull if e < p else -pull
         G[0] -= pull
         H[0, 0] += curvature
-        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+        for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
             at, scaled = np.uint32(column[k]), curvature * value[k]
             G[at] -= pull * value[k]
             row = H[at]
             row[0] += scaled
-            for q in range(np.uint32(pointer[e]), k + np.uint32(1)):
+            for q in range(np.uint64(pointer[e]), k + np.uint64(1)):
                 row[np.uint32(column[q])] += scaled * value[q]
     for a in range(m):
         for b in range(a):
@@ -195,7 +195,7 @@ def _predict(entries, desk, p, move, link):
     largest = 1.0 if link == 0 else np.inf
     for e in range(pointer.size - 2):
         shift = move[0]
-        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+        for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
             shift += value[k] * move[np.uint32(column[k])]
         desk.shift[e] = shift if e < p else -shift
     for e in range(pointer.size - 2):

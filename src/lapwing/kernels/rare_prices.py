@@ -152,7 +152,7 @@ def _add_mild(ground, desk, p, theta, elsewhere, t):
     for e in range(p, t):
         if theta[e] <= HOT * elsewhere:
             i, q = desk.document[e], desk.there[e]
-            for k in range(np.uint32(indptr[i]), np.uint32(indptr[i + 1])):
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 desk.mild[np.uint32(indices[k])] += q * data[k]
 
 

@@ -33,7 +33,7 @@ def sums_of(rows, weight, out):
     """Σ_i c_i x_ij of every feature."""
     fill(out, 0.0)
     for i in range(weight.size):
-        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+        for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             out[np.uint32(rows.indices[k])] += weight[i] * rows.data[k]
 
 
@@ -42,7 +42,7 @@ def squares_of(rows, weight, out):
     """Σ_i c_i x_ij² of every feature."""
     fill(out, 0.0)
     for i in range(weight.size):
-        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+        for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             out[np.uint32(rows.indices[k])] += weight[i] * rows.data[k] * rows.data[k]
 
 
@@ -131,7 +131,7 @@ class Few(NamedTuple):
 def _without(rows, weight, few, E, mean):
     """Σ c x² and Σ c x of all documents become those of all but the few."""
     for i in few:
-        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+        for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             j = np.uint32(rows.indices[k])  # unsigned, here and below: no entry is looked for from the end
             E[j] -= weight[i] * rows.data[k] * rows.data[k]
             mean[j] -= weight[i] * rows.data[k]
@@ -148,7 +148,7 @@ def _rows_of(rows, weight, curvature, few, entries, root, u, h, uu, uh):
         i = few[a]
         scale = np.sqrt(curvature[i])
         vh = vu = vv = 0.0
-        for e in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+        for e in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             j = np.uint32(rows.indices[e])
             column[at], value[at] = j, scale * rows.data[e] * root[j]
             vh += value[at] * h[j]
@@ -302,7 +302,7 @@ def proof(rows, documents, curvature, theta, l2, few, pull, work, limit):
         inside = min(max(theta[i] + y[i] * pull[a] / weight[i], 0.0), 1.0)
         kept = y[i] * weight[i] * (inside - theta[i])
         if abs(kept - pull[a]) > 1e-9 * abs(pull[a]):
-            for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+            for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
                 left[np.uint32(rows.indices[k])] += (pull[a] - kept) * rows.data[k]
             pull[a] = kept
         cost += pull[a] * pull[a] / curvature[i]
@@ -320,7 +320,7 @@ def proof(rows, documents, curvature, theta, l2, few, pull, work, limit):
         gap += weight[i] * _divergence(changed[i], theta[i])
     for i in range(theta.size):
         gap += tau * response[i]
-        for k in range(np.uint32(rows.indptr[i]), np.uint32(rows.indptr[i + 1])):
+        for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             left[np.uint32(rows.indices[k])] -= response[i] * rows.data[k]
     gap += _halved(left, l2)
     if not gap <= limit:

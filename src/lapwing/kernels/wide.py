@@ -72,7 +72,7 @@ def model(columns, lists, offset, features, curvature, cut):
     size = 0
     for a in range(1, m):
         size += indptr[features[a] + 1] - indptr[features[a]]
-    pointer, row, z = np.empty(m + 1, np.int32), np.empty(size, np.int32), np.empty(size)
+    pointer, row, z = np.empty(m + 1, indptr.dtype), np.empty(size, np.int32), np.empty(size)
     along, diagonal, rest = np.empty(m), np.empty(m), np.empty(m)
     pointer[0] = pointer[1] = e = 0
     along[0], rest[0], diagonal[0] = 0.0, spare, total + spare

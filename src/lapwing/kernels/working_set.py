@@ -128,7 +128,7 @@ class Lists(NamedTuple):
 def lists(columns, features, m, n):
     """`Lists` of the first m of `features`, columns rising within a document; the constant, first, has no entries."""
     indptr, indices, data = columns
-    count = np.empty(n, np.int32)
+    count = np.empty(n, indptr.dtype)
     for i in range(n):
         count[i] = 0
     for a in range(1, m):
@@ -138,7 +138,7 @@ def lists(columns, features, m, n):
     filled = 0
     for i in range(n):
         filled += count[i] > 0
-    document, pointer = np.empty(filled, np.int32), np.empty(filled + 1, np.int32)
+    document, pointer = np.empty(filled, np.int32), np.empty(filled + 1, indptr.dtype)
     pointer[0] = e = 0
     for i in range(n):
         if count[i] > 0:
@@ -150,7 +150,7 @@ def lists(columns, features, m, n):
     for a in range(1, m):
         j = features[a]
         for k in range(indptr[j], indptr[j + 1]):
-            place = np.uint32(count[np.uint32(indices[k])])
+            place = np.uint64(count[np.uint32(indices[k])])
             column[place], value[place] = a, data[k]
             count[np.uint32(indices[k])] += 1
     return Lists(document, pointer, column, value)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from lapwing.errors import InputError
+from lapwing.shards.sums import row_products
 
 
 class Folds(NamedTuple):
@@ -85,7 +86,7 @@ def shuffled(y: np.ndarray, count: int, seed: np.random.SeedSequence) -> Folds:
 
 def matrix_keys(X: sp.csr_matrix, seed: np.random.SeedSequence) -> np.ndarray:
     """A number for every row, drawn by what it holds: equal rows have equal ones, to the bit."""
-    return np.asarray(X @ np.random.default_rng(seed).standard_normal(X.shape[1]))
+    return row_products(X, np.random.default_rng(seed).standard_normal(X.shape[1]))
 
 
 def text_keys(texts: Iterable[str], seed: np.random.SeedSequence) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A sparse matrix on disk by rows and by columns, mapped: to whoever uses it a matrix like any other.
 
-Pointers are stored with 64 bits. SciPy and some kernels count entries with 32, so that a matrix with more than 2³¹ - 1
-of them is refused where it is made.
+Pointers are stored with 64 bits, and mapped with 32 where these do: kernels are compiled for that. Indices have 32 bits
+always. SciPy would have both wide or neither, and is given a matrix with more than 2³¹ - 1 entries in blocks only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.shards.folder import BY_VALUE, ShardWriter, WorkFolder
 
-MOST = 2**31 - 1  # entries
+MOST = 2**31 - 1  # entries that are counted with 32 bits
 BLOCK = 1 << 20  # entries that are in memory at a time
 
 PARTS = (("indptr", np.int64), ("indices", np.int32), ("data", np.float64))
@@ -33,8 +33,7 @@ class StoredMatrix(sp.csr_matrix):
     @classmethod
     def at(cls, folder: WorkFolder, name: str, shape: tuple[int, int]) -> StoredMatrix:
         indptr, indices, data = (folder.map(f"{name}.rows.{part}", dtype) for part, dtype in PARTS)
-        matrix = cls((data, indices, _pointer(indptr)), shape=shape, copy=False)
-        matrix.has_sorted_indices = matrix.has_canonical_format = True
+        matrix = _assembled(cls(shape), pointer(indptr), indices, data)
         matrix.folder, matrix.name = folder, name
         return matrix
 
@@ -42,14 +41,17 @@ class StoredMatrix(sp.csr_matrix):
         if self.folder is None:
             return super().tocsc(copy)
         indptr, indices, data = (self.folder.map(f"{self.name}.columns.{part}", dtype) for part, dtype in PARTS)
-        matrix = sp.csc_matrix((data, indices, _pointer(indptr)), shape=self.shape, copy=False)
-        matrix.has_sorted_indices = matrix.has_canonical_format = True
-        return matrix
+        return _assembled(sp.csc_matrix(self.shape), pointer(indptr), indices, data)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.folder is None:
             return super().__reduce_ex__(protocol)
         if BY_VALUE[0]:
+            if self.nnz > MOST:
+                raise InputError(
+                    f"the matrix has {self.nnz} entries, and a worker is sent {MOST} at most; let the workers see "
+                    f"the folder {self.folder.path}, on a file system that they share"
+                )
             return sp.csr_matrix, ((self.data, self.indices, self.indptr), self.shape)
         return StoredMatrix.at, (self.folder, self.name, self.shape)
 
@@ -72,7 +74,7 @@ class StoredMatrix(sp.csr_matrix):
                 blocks = row_blocks(self, entries_at_a_time(folder.memory))
                 write_lines(writers, (_reordered(self, rows, number) for rows in blocks))
         indptr, indices, data = (folder.map(file, dtype) for file, (_, dtype) in zip(files, PARTS, strict=True))
-        return _pointer(indptr), indices, data
+        return pointer(indptr), indices, data
 
     def renumbered(self, name: str, number: np.ndarray, *, by_columns: bool = True) -> StoredMatrix:
         """The columns j with number[j] ≥ 0, which rises with them, under these numbers; stored as `name`."""
@@ -95,13 +97,16 @@ def is_stored(matrix: Any) -> bool:
     return isinstance(matrix, StoredMatrix) and matrix.folder is not None
 
 
-def _pointer(indptr: np.ndarray) -> np.ndarray:
-    if int(indptr[-1]) > MOST:
-        raise InputError(
-            f"the documents have {int(indptr[-1])} entries, and a matrix holds {MOST} at most; leave out rare words "
-            "(--min-df), or take fewer documents"
-        )
-    return indptr.astype(np.int32)
+def pointer(indptr: np.ndarray) -> np.ndarray:
+    """With as many bits as its last entry needs, 32 or 64."""
+    return np.require(indptr, np.int32 if int(indptr[-1]) <= MOST else np.int64, "W")
+
+
+def _assembled(empty: Any, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> Any:
+    """An empty matrix with these arrays: SciPy would look through all of them, and copy those of many entries."""
+    empty.indptr, empty.indices, empty.data = indptr, indices, data
+    empty.has_sorted_indices = empty.has_canonical_format = True
+    return empty
 
 
 def row_blocks(matrix: Any, entries: int = BLOCK) -> Iterator[slice]:
@@ -124,12 +129,12 @@ Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # entries of every line, their
 
 def write_lines(writers: Sequence[ShardWriter], parts: Iterable[Part]) -> None:
     """Lines one after the other into the files of pointers, indices and data."""
-    pointer, indices, data = writers
-    pointer.append(np.zeros(1, np.int64))
+    pointers, indices, data = writers
+    pointers.append(np.zeros(1, np.int64))
     before = 0
     for lengths, some_indices, some_data in parts:
         ends = before + np.cumsum(lengths, dtype=np.int64)
-        pointer.append(ends)
+        pointers.append(ends)
         indices.append(some_indices.astype(np.int32, copy=False))
         data.append(some_data)
         before = int(ends[-1]) if len(ends) else before
@@ -137,8 +142,8 @@ def write_lines(writers: Sequence[ShardWriter], parts: Iterable[Part]) -> None:
 
 def _lines(matrix: Any, lines: slice, kept: np.ndarray) -> Part:
     """Those of some lines that are kept."""
-    pointer = matrix.indptr[lines.start : lines.stop + 1]
-    part, lengths = slice(int(pointer[0]), int(pointer[-1])), np.diff(pointer)
+    ends = matrix.indptr[lines.start : lines.stop + 1]
+    part, lengths = slice(int(ends[0]), int(ends[-1])), np.diff(ends)
     if kept.all():
         return lengths, matrix.indices[part], matrix.data[part]
     mask = np.repeat(kept, lengths)

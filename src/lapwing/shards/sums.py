@@ -1,4 +1,7 @@
-"""Sums over a matrix, a block of it at a time: with memory for a block only, and the same bits whatever the blocks."""
+"""Sums over a matrix, a block of it at a time: with memory for a block only, and the same bits whatever the blocks.
+
+SciPy by itself would copy the indices of a matrix with more entries than 32 bits count.
+"""
 
 from __future__ import annotations
 
@@ -42,3 +45,22 @@ def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
         shape = (some.stop - some.start, len(weight))
         sums[some] = sp.csr_matrix((data, columns.indices[part], pointer - pointer[0]), shape) @ weight
     return sums
+
+
+def some_columns(columns: Any, which: np.ndarray) -> sp.csc_matrix:
+    """These columns of a CSC matrix, in memory."""
+    parts = [slice(*columns.indptr[j : j + 2].tolist()) for j in which.tolist()]
+    ends = np.cumsum([0, *(part.stop - part.start for part in parts)])
+    indices, data = (np.concatenate([of[:0], *(of[part] for part in parts)]) for of in (columns.indices, columns.data))
+    return sp.csc_matrix((data, indices, ends), (columns.shape[0], len(which)))
+
+
+def row_products(X: Any, vector: np.ndarray) -> np.ndarray:
+    """x_i·v of every row of a CSR matrix."""
+    products = np.empty(X.shape[0])
+    for rows in row_blocks(X):
+        pointer = X.indptr[rows.start : rows.stop + 1]
+        part = slice(int(pointer[0]), int(pointer[-1]))
+        shape = (rows.stop - rows.start, X.shape[1])
+        products[rows] = sp.csr_matrix((X.data[part], X.indices[part], pointer - pointer[0]), shape) @ vector
+    return products

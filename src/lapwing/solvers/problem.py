@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.kernels.nouns import Matrix, Sparse
 from lapwing.shards.folder import BY_VALUE
-from lapwing.shards.matrix import is_stored
+from lapwing.shards.matrix import is_stored, pointer
+from lapwing.shards.sums import column_sums
 from lapwing.stats.objective import PriorArrays
 
 
@@ -223,8 +224,8 @@ def _leading(
         merged = X.renumbered(f"merged-{hashlib.sha256(number.tobytes()).hexdigest()[:12]}", number)
         return merged, merged.tocsc()
     kept, first = leads[X.indices], np.flatnonzero(leads)
-    pointer = np.append(0, np.cumsum(kept))[X.indptr]
-    merged = sp.csr_matrix((X.data[kept], group[X.indices[kept]], pointer), (X.shape[0], len(first)))
+    ends = np.append(0, np.cumsum(kept))[X.indptr]
+    merged = sp.csr_matrix((X.data[kept], group[X.indices[kept]], ends), (X.shape[0], len(first)))
     return merged, columns[:, first]
 
 
@@ -240,7 +241,7 @@ def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.ndarray:
     """The same number for columns of one kind that are equal entry by entry; in order of first appearance."""
     # Equal columns have equal sums with any weights of rows, to the bit; whether the others do is then checked.
-    sums = X.T @ np.random.default_rng(0).random(X.shape[0])
+    sums = column_sums(X, np.random.default_rng(0).random(X.shape[0]))
     order = np.argsort(sums, kind="stable")
     runs = np.flatnonzero(np.append(True, sums[order[1:]] != sums[order[:-1]]))  # where others begin
     first = np.empty_like(order)  # of the columns with the same sum
@@ -281,9 +282,9 @@ def _one_by_one(X: sp.csc_matrix, first: np.ndarray, doubtful: np.ndarray, kinds
 
 
 def _sparse(matrix: sp.csr_matrix | sp.csc_matrix) -> Sparse:
-    # Numba would compile anew for what cannot be written to.
-    indptr, indices = (np.require(part, np.int32, "W") for part in (matrix.indptr, matrix.indices))
-    return Sparse(indptr, indices, np.require(matrix.data, np.float64, "W"))
+    # Numba would compile anew for what cannot be written to, and does for more entries than 32 bits count.
+    indices, data = np.require(matrix.indices, np.int32, "W"), np.require(matrix.data, np.float64, "W")
+    return Sparse(pointer(matrix.indptr), indices, data)
 
 
 def _columns(matrix: sp.csc_matrix) -> Sparse:

@@ -75,7 +75,7 @@ class _Layout:
             return
         indptr, indices, data = problem.matrix.rows
         kept = frequent[indices]
-        pointer = np.append(0, np.cumsum(kept))[indptr].astype(np.int32)
+        pointer = np.append(0, np.cumsum(kept))[indptr].astype(indptr.dtype)
         self.frequent = Sparse(pointer, self.number[indices[kept]], data[kept])
 
     def __reduce__(self) -> Any:
@@ -87,6 +87,7 @@ class _Layout:
 
         if not hasattr(self._threads, "desk"):
             n, d, of_int = self.problem.n_documents, len(self.number), np.int32
+            of_entries = self.problem.matrix.columns.indptr.dtype
             documents = ("weight", "margin", "there", "shift", "theta", "predicted", "curvature", "best")
             self._threads.desk = Desk(
                 place=np.full(n, -1, of_int),
@@ -97,9 +98,9 @@ class _Layout:
                 **{name: np.zeros(d) for name in ("hot", "excess")},
                 **{name: np.zeros(d, of_int) for name in ("seen", "listed", "violators")},
                 mild=np.zeros(self.number.max(initial=-1) + 1),
-                begin=np.full(d, -1, of_int),
+                begin=np.full(d, -1, of_entries),
                 places=np.zeros(len(self.problem.matrix.columns.data), of_int),
-                ends=np.zeros(d + 2, of_int),
+                ends=np.zeros(d + 2, of_entries),
             )
         return self._threads.desk
 

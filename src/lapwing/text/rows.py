@@ -37,8 +37,8 @@ def in_order(
     """
     if ends[-1] > MOST:
         raise InputError(
-            f"the documents have {int(ends[-1])} entries, and a matrix holds {MOST} at most; take fewer documents at a "
-            "time, or features that are fewer (no pairs of words, no characters in a row)"
+            f"the documents have {int(ends[-1])} entries, and a matrix in memory holds {MOST} at most; train from disk "
+            "(--memory), take fewer documents at a time, or fewer features (no pairs of words, no characters in a row)"
         )
     shape = (len(ends) - 1, width)
     if plain:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 from lapwing.engine import run_all
 from lapwing.errors import SettingsError
 from lapwing.model.memory import Memory
-from lapwing.shards.sums import column_sums
+from lapwing.shards.sums import column_sums, row_products, some_columns
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.past import Past, nothing
@@ -47,16 +46,17 @@ log = logging.getLogger("lapwing")
 
 def leave_behind(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    past: Past, *, rank: float, squares: Callable[[np.ndarray], np.ndarray] | None = None,
+    past: Past, *, rank: float, columns: sp.csc_matrix | None = None,
 ) -> Past:  # fmt: skip
-    """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank."""
-    form = as_link(link)
-    margin = y * (X @ beta[:-1] + beta[-1])
+    """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank.
+
+    columns   X by columns, where it is at hand"""
+    form, columns = as_link(link), X.tocsc() if columns is None else columns
+    margin = y * (row_products(X, beta[:-1]) + beta[-1])
     theta = form.theta(margin, y)
     pull, bend = weight * y * theta, weight * form.curvature(margin, theta, y)
-    slope = -np.append(X.T @ pull, pull.sum())
-    squares = squares or squared(X)
-    diagonal = np.append(squares(bend), bend.sum())
+    slope = -np.append(column_sums(columns, pull), pull.sum())
+    diagonal = np.append(column_sums(columns, bend, np.square), bend.sum())
     before = past.recentred(beta)
     total = slope + before.gradient(beta)
     kept = beta[:-1] != 0.0
@@ -69,7 +69,7 @@ def leave_behind(
     here = Past(height, index, beta[index], slope[index], diagonal[index], block_of[:0], nothing())
     if rank == 0:
         return before.restricted(index, block_of[:0]).joined(here)
-    part = sp.hstack([X[:, block_of[:-1]], np.ones((X.shape[0], 1))], format="csc")
+    part = sp.hstack([some_columns(columns, block_of[:-1]), np.ones((X.shape[0], 1))], format="csc")
     if rank < math.inf:
         return before.plus(here, block_of, lambda a: _row(part, bend, a), int(rank))
     places = np.searchsorted(index, block_of)
@@ -84,12 +84,6 @@ def _row(X: sp.csc_matrix, bend: np.ndarray, a: int) -> np.ndarray:
     scaled = np.zeros(X.shape[0])
     scaled[X.indices[at]] = bend[X.indices[at]] * X.data[at]
     return np.asarray(X.T @ scaled)
-
-
-def squared(X: sp.csr_matrix) -> Callable[[np.ndarray], np.ndarray]:
-    """Weights of the documents to Σ_i weight_i x_ij² of every feature."""
-    columns = X.tocsc()
-    return lambda weight: column_sums(columns, weight, np.square)
 
 
 def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int) -> Memory | None:
@@ -109,7 +103,7 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int)
             "rank, or a sparser prior"
         )
 
-    squares, past = squared(X), Past.none()
+    columns, past = X.tocsc(), Past.none()
 
     def one(row: int) -> Past:
         fit = fits[row]
@@ -118,7 +112,7 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int)
         prior = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
         weight = task.document_weights(row)
         y = task.signs(row)
-        return leave_behind(X, y, weight, prior, beta, settings.link, past, rank=rank, squares=squares)
+        return leave_behind(X, y, weight, prior, beta, settings.link, past, rank=rank, columns=columns)
 
     pasts = run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs)
     return Memory.of(pasts, float(task.weights.sum()), rank)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError, SettingsError
+from lapwing.shards.matrix import MOST
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +80,13 @@ def targets(
 def check_matrix(X: sp.csr_matrix) -> sp.csr_matrix:
     """float64, int32 indices, sorted, finite."""
     matrix = sp.csr_matrix(X, dtype=np.float64)
+    if matrix.nnz > MOST:
+        raise InputError(
+            f"the matrix has {matrix.nnz} entries, and one in memory may have {MOST}; give fewer documents or "
+            "features, or its documents in blocks to lapwing.training.spread.fit_rows"
+        )
     if not np.isfinite(matrix.data).all():
         raise InputError("the matrix holds NaN or infinite values; remove those rows or fill them first")
-    if matrix.nnz > np.iinfo(np.int32).max:
-        raise InputError(f"the matrix has {matrix.nnz} entries, more than the {np.iinfo(np.int32).max} that fit")
     matrix.sum_duplicates()
     return matrix
 
