@@ -54,6 +54,29 @@ Human; Male.
 .T
 Only a title
 """
+RIS = b"""Provider: a catalogue
+
+TY  - JOUR
+ID  - zot-1
+DO  - 10.1000/181
+TI  - Wheat harvests
+AB  - They were good,
+very good.
+KW  - wheat
+KW  - agriculture
+PY  - 1987
+C1  - included
+ER  -
+
+TY  - BOOK
+TI  - Oil prices
+KW  - energy
+trade
+DO  - 10.1000/182
+PY  - 1999
+C1  - excluded
+ER  -
+"""
 SVMLIGHT = b"# a comment\n+1 3:0.5 1:2 # UID: first\n-1.0 qid:4 cost:2.5 2:1e-3\n1 10:4\n"
 
 
@@ -119,6 +142,7 @@ CORPORA: dict[str, Files] = {
     "smart": {"ohsumed.87": SMART},
     "svmlight": {"news.svm": SVMLIGHT},
     "annif": {"titles.tsv": b"a b\t<http://example.org/1> <http://example.org/2>\nc\t<http://example.org/1>\n"},
+    "ris": {"library.ris": RIS[RIS.index(b"TY") :]},
 }
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

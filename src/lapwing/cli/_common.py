@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = (
     "auto", "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "mail", "text", "reuters", "rcv1", "smart", "svmlight",
-    "annif",
+    "annif", "ris",
 )  # fmt: skip
 
 

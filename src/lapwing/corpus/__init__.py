@@ -4,7 +4,7 @@
     corpus.part("train").documents
 
 Formats: JSON lines, CSV, TSV, Parquet, Arrow, a folder per class, mail, lines of text, Reuters-21578 SGML, RCV1-v2
-token files, SMART records, svmlight/BBR vectors, Annif's corpora; all also inside .gz .bz2 .xz .zip .tar and
+token files, SMART records, svmlight/BBR vectors, Annif's corpora, RIS; all also inside .gz .bz2 .xz .zip .tar and
 compressed tar. Compression is told by content, not by name.
 
 Conventions
@@ -19,9 +19,10 @@ Conventions
 from lapwing.corpus.demo import stdlib_docstrings
 from lapwing.corpus.document import SPLITS, Corpus, Document, Record
 from lapwing.corpus.hierarchy import Hierarchy
-from lapwing.corpus.options import FORMATS, ReadOptions
+from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.overview import Overview, overview
 from lapwing.corpus.pipeline import Stream, read, stream
+from lapwing.corpus.readers import FORMATS
 
 __all__ = [
     "FORMATS",

@@ -45,6 +45,7 @@ def _subjects_of(name: str, known: set[str]) -> str:
 
 class AnnifReader(Reader):
     extensions = (".tsv",)
+    telling = ()
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)

@@ -20,8 +20,9 @@ from lapwing.errors import CorpusError, MissingExtraError
 BATCH = 256  # rows at a time: a few bytes may stand for all of them, compressed or as a dictionary
 
 
-class ColumnarReader(RecordReader):
+class ParquetReader(RecordReader):
     extensions = (".parquet", ".arrow", ".feather", ".ipc")
+    telling: tuple[str, ...] | None = (".parquet",)
 
     def documents(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)
@@ -50,6 +51,10 @@ class ColumnarReader(RecordReader):
         folders = member.entry.path.split("/")[:-1]
         of_folder = next((split for split in map(split_of_folder, reversed(folders)) if split), "")
         return split_of_file(member.base) or of_folder
+
+
+class ArrowReader(ParquetReader):
+    telling = (".arrow", ".feather", ".ipc")
 
 
 def batches(

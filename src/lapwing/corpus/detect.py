@@ -6,33 +6,14 @@ import re
 
 from lapwing.corpus.annif import LINE, is_full_text
 from lapwing.corpus.members import Entry, FileSource, Source
-from lapwing.corpus.options import FORMATS, ReadOptions
+from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.rcv1 import TOKEN_FILE
 from lapwing.corpus.reader import ABOUT, LABEL_NAMES
+from lapwing.corpus.readers import EXTENSIONS, FORMATS
 from lapwing.corpus.smart import OHSUMED_FILE
 from lapwing.corpus.svmlight import PAIR
 from lapwing.errors import CorpusError
 
-EXTENSIONS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".eml": "mail",
-    ".mbox": "mail",
-    ".sgm": "reuters",
-    ".sgml": "reuters",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".smart": "smart",
-}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 PLAIN = re.compile(r"\.(txt|text|ft)$", re.IGNORECASE)  # lines of text, where the content says nothing else
 MAIL_HEADER = re.compile(r"[A-Za-z0-9-]+: ")
@@ -40,6 +21,7 @@ HEAD = 1 << 16
 FEW = 20  # files of a flat folder that are looked into
 LONGEST_NAME = 64  # of a column, in a table that has no telling file name
 VECTOR = re.compile(rf"(?:[^\s:]+\s+)?(?:(?:qid|cost):\S+\s+)*{PAIR}(?:\s|$)")
+RIS_RECORD = re.compile(r"^TY  - \S", re.MULTILINE)
 MARKER = re.compile(r"^\.([A-Z])(?=\s|$)", re.MULTILINE)
 
 
@@ -106,6 +88,8 @@ def by_content(head: bytes, encoding: str | None) -> str:
         return "reuters"
     if re.match(r"\.I\s", first + "\n"):
         return "rcv1" if set(MARKER.findall(text)) <= {"I", "W"} else "smart"
+    if RIS_RECORD.search(text):
+        return "ris"
     if VECTOR.match(first):
         return "svmlight"
     return _table(text.lstrip().partition("\n")[0])

@@ -16,6 +16,7 @@ LABELS = re.compile(r"\s*((?:__label__\S+\s*)+)")
 class LinesReader(Reader):
     exclusive = True
     extensions = (".txt", ".text", ".ft")
+    telling = ()
 
     def documents(self, member: Member) -> Iterator[Document]:
         file_split = self.split_of(member)

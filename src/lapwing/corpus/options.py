@@ -13,10 +13,6 @@ from lapwing.corpus.document import SPLITS
 from lapwing.corpus.streams import EXPANSION
 from lapwing.errors import SettingsError
 
-FORMATS = (
-    "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "mail", "text", "reuters", "rcv1", "smart", "svmlight",
-    "annif",
-)  # fmt: skip
 REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges")
 REUTERS_TEXTS = ("all", "glm07")
@@ -48,7 +44,7 @@ class ReadOptions:
                      first one, else all of it is the class; a group `split` is the split. Files without it are no
                      documents
 
-    csv, tsv, and as names of keys jsonl, parquet, arrow; as names of headers mail
+    csv, tsv, and as names of keys jsonl, parquet, arrow, ris; as names of headers mail
     text_column, label_column   a name from the header, or a number from 1
     time_column      when a document was written, for folds that only look back: numbers, or what sorts as text
     group_column     documents of one group are left out together
@@ -105,11 +101,11 @@ class ReadOptions:
         for name in ("max_document", "max_expansion"):
             if not 1 <= getattr(self, name) < 2**62:
                 raise SettingsError(f"{name} must be 1 or more, got {getattr(self, name)!r}")
-        _check_choice("reuters_split", self.reuters_split, REUTERS_SPLITS)
-        _check_choice("reuters_labels", self.reuters_labels, REUTERS_LABELS)
-        _check_choice("reuters_text", self.reuters_text, REUTERS_TEXTS)
+        check_choice("reuters_split", self.reuters_split, REUTERS_SPLITS)
+        check_choice("reuters_labels", self.reuters_labels, REUTERS_LABELS)
+        check_choice("reuters_text", self.reuters_text, REUTERS_TEXTS)
         if self.split is not None:
-            _check_choice("split", self.split, SPLITS)
+            check_choice("split", self.split, SPLITS)
         if self.folder_level == 0:
             raise SettingsError("folder_level must be 1 or more from the top, or -1 or less from the file, got 0")
         if self.label_from is not None:
@@ -146,11 +142,7 @@ def _check_columns(options: ReadOptions) -> None:
         raise SettingsError(f"a column is numeric or categorical, and stands once; {twice[0]!r} stands twice")
 
 
-def check_format(name: str) -> None:
-    _check_choice("format", name, ("auto", *FORMATS))
-
-
-def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise SettingsError(f"{option} must be one of {', '.join(choices)}, got {value!r}")
 

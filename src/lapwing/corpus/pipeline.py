@@ -12,44 +12,18 @@ from typing import IO, Any
 import numpy as np
 
 from lapwing.corpus import spill
-from lapwing.corpus.annif import AnnifReader
 from lapwing.corpus.archives import TarSource
-from lapwing.corpus.columnar import ColumnarReader
 from lapwing.corpus.detect import detect
 from lapwing.corpus.document import Corpus, Document, Kind
-from lapwing.corpus.folder import FolderReader
-from lapwing.corpus.jsonl import JsonLinesReader
-from lapwing.corpus.lines import LinesReader
-from lapwing.corpus.mail import MailReader
 from lapwing.corpus.members import FolderSource, Member, Source
-from lapwing.corpus.options import ReadOptions, check_format
-from lapwing.corpus.rcv1 import Rcv1Reader
-from lapwing.corpus.reader import Reader, Tally, log
-from lapwing.corpus.reuters import ReutersReader
-from lapwing.corpus.smart import SmartReader
+from lapwing.corpus.options import ReadOptions, check_choice
+from lapwing.corpus.reader import Tally, log
+from lapwing.corpus.readers import FORMATS, READERS
 from lapwing.corpus.sources import open_source
-from lapwing.corpus.svmlight import SvmlightReader
-from lapwing.corpus.table import CsvReader, TsvReader
 from lapwing.errors import CorpusError
 from lapwing.shards.folder import WorkFolder
 
 Path = str | os.PathLike[str] | IO[bytes]
-
-READERS: dict[str, type[Reader]] = {
-    "jsonl": JsonLinesReader,
-    "csv": CsvReader,
-    "tsv": TsvReader,
-    "parquet": ColumnarReader,
-    "arrow": ColumnarReader,
-    "folder": FolderReader,
-    "mail": MailReader,
-    "text": LinesReader,
-    "reuters": ReutersReader,
-    "rcv1": Rcv1Reader,
-    "smart": SmartReader,
-    "svmlight": SvmlightReader,
-    "annif": AnnifReader,
-}
 
 
 class Stream(Iterator[Document]):
@@ -190,7 +164,7 @@ def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
 
     See `ReadOptions` for the options. An archive that comes from a stream is held in memory.
     """
-    check_format(format)
+    check_choice("format", format, ("auto", *FORMATS))
     settings = ReadOptions.of(options)
     source = open_source(path, tolerant=settings.skip_bad, expansion=settings.max_expansion)
     try:

@@ -22,6 +22,7 @@ QRELS_NAME = "rcv1-v2.topics.qrels"
 class Rcv1Reader(Reader):
     kind = "tokens"
     extensions = (".dat",)
+    telling = ()
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         self._topics = self._find_topics(entries)

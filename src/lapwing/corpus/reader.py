@@ -53,6 +53,7 @@ class Reader(ABC):
     exclusive   one label per document by the nature of the source, as far as it has been read
     names       columns or keys that the records have, where labels are looked for by name
     extensions  file names that are surely of this format, in a folder of several files
+    telling     those of them by which alone a file is known to be of this format; None: all
     has_columns whether values of other columns can be read beside the text
     """
 
@@ -60,6 +61,7 @@ class Reader(ABC):
     names: Sequence[str] = ()
     exclusive: bool = False
     extensions: tuple[str, ...] = ()
+    telling: tuple[str, ...] | None = None
     has_columns = False
     default_encoding = "utf-8-sig"
 
