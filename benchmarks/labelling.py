@@ -1,6 +1,7 @@
 """How many labels each strategy needs to reach 95 % of the F1 of all labels; labelling simulated.
 
-    .venv/bin/python benchmarks/labelling.py [reuters] [newsgroups] [--seeds 10] [--most 400] [--picture FILE.png]
+    .venv/bin/python benchmarks/labelling.py [reuters] [newsgroups] [--seeds 10] [--most 400] [--curves FILE.json]
+    .venv/bin/python benchmarks/labelling.py --curves FILE.json --picture FILE.png
 
 reuters     the ten largest categories of ModApte, each against the rest, a pool of 3,000 training documents
 newsgroups  three pairs of 20 Newsgroups, from far apart to close
@@ -8,15 +9,19 @@ newsgroups  three pairs of 20 Newsgroups, from far apart to close
 A simulation begins with two documents of either side, drawn by chance, and asks for ten at a time. Models have the text
 and the prior of the defaults, of variance 100; F1 is on the test part. Where they are installed, modAL and small-text
 are beside ours, uncertainty sampling of both around scikit-learn's LogisticRegression(C=100) on the same matrix.
+
+--curves keeps the mean F1 of every way after each task, and goes on after those it has; --picture draws them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +43,9 @@ PAIRS = (
     ("comp.graphics", "comp.windows.x"),
     ("talk.religion.misc", "soc.religion.christian"),
 )
+
+Curve = dict[str, list[tuple[int, float]]]
+Curves = dict[str, Curve]
 
 
 class Task(NamedTuple):
@@ -165,46 +173,62 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--most", type=int, default=400)
     parser.add_argument("--tasks", type=int, help="only the first so many of each corpus")
+    parser.add_argument("--curves", type=Path)
     parser.add_argument("--picture")
     given = parser.parse_args()
-    curves: dict[str, dict[str, Any]] = {}
+    curves: Curves = json.loads(given.curves.read_text()) if given.curves and given.curves.exists() else {}
+    if given.picture:
+        draw(curves, given.picture)
+        return
     every = ways(given.most)
     for which in given.corpora:
         for number, task in enumerate(tasks(which)):
             if given.tasks is not None and number >= given.tasks:
                 break
-            beta = fit(task, np.arange(len(task.y)))
-            full = f1(task.truth, task.test @ beta[:-1] + beta[-1])
-            print(f"\n{task.name}: F1 of all {len(task.y)} labels {100 * full:.1f}")
-            for name, way in every.items():
-                runs = [way(task, seed) for seed in range(given.seeds)]
-                counts = [needed(run, 0.95 * full) for run in runs]
-                last = float(np.mean([run[-1][1] for run in runs]))
-                curves.setdefault(task.name, {})[name] = np.mean([[v for _, v in run] for run in runs], axis=0), runs[0]
-                print(f"  {name:12} labels to 95 %: median {np.median(counts):6.0f}, {sorted(counts)}; "
-                      f"F1 after {runs[0][-1][0]}: {100 * last:.1f}", flush=True)  # fmt: skip
-            if given.picture:  # after each task: a run that is cut short leaves what it had
-                draw(curves, given.picture)
+            if task.name not in curves:
+                curves[task.name] = compared(task, every, given.seeds)
+            if given.curves:
+                given.curves.write_text(json.dumps(curves))
 
 
-def draw(curves: dict[str, dict[str, Any]], picture: str) -> None:
+def compared(task: Task, every: dict[str, Callable[[Task, int], list[tuple[int, float]]]], seeds: int) -> Curve:
+    beta = fit(task, np.arange(len(task.y)))
+    full = f1(task.truth, task.test @ beta[:-1] + beta[-1])
+    print(f"\n{task.name}: F1 of all {len(task.y)} labels {100 * full:.1f}")
+    curves = {}
+    for name, way in every.items():
+        runs = [way(task, seed) for seed in range(seeds)]
+        counts = [needed(run, 0.95 * full) for run in runs]
+        mean = np.mean([[value for _, value in run] for run in runs], axis=0).tolist()
+        curves[name] = [(n, value) for (n, _), value in zip(runs[0], mean, strict=True)]
+        print(f"  {name:12} labels to 95 %: median {np.median(counts):6.0f}, {sorted(counts)}; "
+              f"F1 after {runs[0][-1][0]}: {100 * mean[-1]:.1f}", flush=True)  # fmt: skip
+    return curves
+
+
+def draw(curves: Curves, picture: str) -> None:
+    """A panel for each task; ours solid, the peers dashed, so that two of one course are both seen."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    looks = dict(zip(STRATEGIES, ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:gray"), strict=True))
+    dashes = {"modAL": ("black", (0, (4, 4))), "small-text": ("tab:pink", (4, (4, 4)))}
     columns = min(3, len(curves))
-    rows = -(-len(curves) // columns)
+    rows = len(curves) // columns + 1  # a panel at least is left for the legend
     figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, 3.1 * rows), squeeze=False)
     for axis, (title, of) in zip(axes.flat, curves.items(), strict=False):
-        for name, (values, run) in of.items():
-            axis.plot([n for n, _ in run], 100 * values, label=name, linewidth=1.5)
-        axis.set_title(title, fontsize=9)
-        axis.set_xlabel("labels")
-        axis.set_ylabel("F1 on the test part")
-    axes.flat[0].legend(fontsize=7)
+        for name, curve in of.items():
+            color, dash = dashes.get(name) or (looks[name], "-")
+            values = [100 * value for _, value in curve]
+            axis.plot([n for n, _ in curve], values, color=color, linestyle=dash, label=name, linewidth=1.5)
+        axis.set(title=title, xlabel="labels", ylabel="F1 on the test part", ylim=(0, 100))
+        axis.title.set_fontsize(10)
     for axis in list(axes.flat)[len(curves) :]:
         axis.axis("off")
+    handles, names = axes.flat[0].get_legend_handles_labels()
+    axes.flat[len(curves)].legend(handles, names, fontsize=11, loc="center left", frameon=False, handlelength=4)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
     plt.close(figure)

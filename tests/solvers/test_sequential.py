@@ -83,6 +83,20 @@ def test_the_gap_bounds_the_distance_anywhere(prior: Prior, rank: int | None) ->
         assert np.isnan(proof.gap) or proof.dual_objective <= best + 1e-8 * abs(best)
 
 
+@pytest.mark.parametrize("rank", [0, 4, None])
+def test_the_curvature_in_parts_is_the_curvature(rank: int | None) -> None:
+    """Of some coordinates, known and not, what the inner problem is given."""
+    past = random_quadratic(9, 5) if rank is None else of_rank(random_quadratic(9, 5), rank)
+    if rank is None:  # one more that is known on its diagonal
+        past = past.joined(Past(0.0, np.array([12]), *np.ones((3, 1)), past.places[:0], np.empty((0, 0))))
+    columns = np.array([1, 2, 5, 8, 10, 12])
+    block, place, factor, bend = past.over(columns)
+    A = np.diag(bend) + factor @ factor.T
+    inside = place >= 0
+    A[np.ix_(inside, inside)] += block[np.ix_(place[inside], place[inside])]
+    assert np.allclose(A, past.curvature(columns), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("rank", [4, None])
 @pytest.mark.parametrize("bare", [[8], [0, 3, 8], list(range(9))])
 def test_what_is_spared_for_a_tangent_leaves_no_negative_curvature(rank: int | None, bare: list[int]) -> None:

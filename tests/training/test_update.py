@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cli import build
 
 import lapwing
@@ -14,8 +15,11 @@ from lapwing.corpus import Corpus
 from lapwing.errors import InputError, SettingsError
 from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.model import LinearModel
+from lapwing.solvers import sequential
+from lapwing.stats.past import Past
+from lapwing.stats.priors import Laplace
 from lapwing.text import design
-from lapwing.training import TrainSettings, learn
+from lapwing.training import TrainSettings, learn, memory
 from lapwing.training.update import Update, merged, retrain
 
 SETTINGS = TrainSettings(variance=30.0)
@@ -75,6 +79,24 @@ def test_a_curvature_of_a_rank_is_between_its_diagonal_and_all_of_it(model: Line
     assert np.allclose(past.curvature(weights), whole.curvature(weights), rtol=1e-6, atol=1e-9)
     assert apart[-1] < apart[0]
     assert apart[-1] < 1.05 * distance(full, exact)
+
+
+def test_full_knows_of_the_words_with_a_weight_and_of_those_closest_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that get their weight later have a curvature with the others, too."""
+    monkeypatch.setattr(memory, "LEAST_BETWEEN", 12)
+    X = sp.random(300, 40, density=0.3, random_state=0, format="csr")
+    y = np.where(X[:, :4].toarray().sum(axis=1) > 0.6, 1.0, -1.0)
+    prior, none, one = Laplace().compile(0.05, 40), Past.none(), np.ones(300)
+    beta = sequential.fit(X, y, one, prior, none, np.zeros(41), variance=0.05).weights
+    past = memory.leave_behind(X, y, one, prior, beta, "logit", none, rank=np.inf)
+    kept, inside = np.flatnonzero(beta[:-1]), past.index[past.places]
+    assert len(kept) + 1 < len(inside) == 12 + 1 < len(past.index)
+    slope = dict(zip(past.index, np.abs(past.slope), strict=True))
+    without = sorted(set(past.index) - {*kept, 40}, key=lambda j: -slope[j])
+    assert set(inside) == {*kept, 40, *without[: 12 - len(kept)]}
+    Z = np.hstack([X.toarray(), np.ones((300, 1))])[:, inside]
+    p = 1.0 / (1.0 + np.exp(-Z @ beta[inside]))
+    assert np.allclose(past.curvature(inside), Z.T @ ((p * (1.0 - p))[:, None] * Z), rtol=1e-10)
 
 
 def test_document_frequencies_are_those_of_all_documents(model: LinearModel) -> None:

@@ -17,7 +17,8 @@ from lapwing.stats.past import Past, nothing
 
 TYPES: dict[str, type] = {
     "pointer": np.int64, "features": np.int32, "slope": np.float64, "bend": np.float64,
-    "intercept_slope": np.float64, "intercept_bend": np.float64, "height": np.float64, "full": np.float64,
+    "intercept_slope": np.float64, "intercept_bend": np.float64, "height": np.float64,
+    "inside": np.uint8, "full": np.float64,
 }  # fmt: skip
 
 
@@ -27,8 +28,9 @@ class Memory:
 
     documents          how many documents the past counts for
     intercept_slope, intercept_bend, height   (rows,)
-    full               A over the features with a weight and the intercept, lower triangles row by row, one category
-                       after the other; empty where only diagonals are kept
+    inside             1 for features between which A is known, 0 for others, all with a weight among the first
+    full               A over those and the intercept, lower triangles row by row, one category after the other; both
+                       are empty where only diagonals are kept
     rank, factor       where it is of a rank in place of that: F over all features of a row and the intercept, of as
                        many columns as the rank, or as they are
     """
@@ -41,6 +43,7 @@ class Memory:
     intercept_slope: np.ndarray
     intercept_bend: np.ndarray
     height: np.ndarray
+    inside: np.ndarray
     full: np.ndarray
     rank: int = 0
     factor: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -54,10 +57,16 @@ class Memory:
         """(rows,) how many coordinates are remembered, the intercept among them."""
         return np.diff(self.pointer) + 1
 
+    @property
+    def _block_sizes(self) -> np.ndarray:
+        """(rows,) of the curvature between features, the intercept among them."""
+        return np.diff(np.append(0, np.cumsum(self.inside, dtype=np.int64))[self.pointer]) + 1
+
     @classmethod
     def of(cls, pasts: Sequence[Past], documents: float, rank: float) -> Memory:
         """From the past of every row, written at its weights; each has the intercept as its last coordinate."""
         triangles = [past.block[np.tril_indices(len(past.block))] for past in pasts]
+        inside = [np.isin(np.arange(len(past.index) - 1), past.places) for past in pasts if len(past.block)]
         diagonals = [past.whole for past in pasts]
         columns = 0 if rank == math.inf else int(rank)
         return cls(
@@ -69,6 +78,7 @@ class Memory:
             intercept_slope=np.array([past.slope[-1] for past in pasts]),
             intercept_bend=np.array([bend[-1] for bend in diagonals]),
             height=np.array([past.height for past in pasts]),
+            inside=np.concatenate(inside).astype(np.uint8) if inside else np.empty(0, np.uint8),
             full=np.concatenate(triangles) if triangles else np.empty(0),
             rank=columns,
             factor=np.concatenate([_filled(past.factor, columns) for past in pasts]) if columns else np.empty(0),
@@ -83,13 +93,12 @@ class Memory:
         bend = np.append(self.bend[start:end], self.intercept_bend[row])
         places, block, factor = np.empty(0, np.int64), nothing(), nothing()
         if len(self.full):
-            sizes = np.diff(weights.indptr).astype(np.int64) + 1
+            sizes = self._block_sizes
             at, size = int(np.sum(sizes[:row] * (sizes[:row] + 1) // 2)), int(sizes[row])
             lower = np.zeros((size, size))
             lower[np.tril_indices(size)] = self.full[at : at + size * (size + 1) // 2]
             block = lower + np.tril(lower, -1).T
-            kept = np.append(weights.indices[weights.indptr[row] : weights.indptr[row + 1]].astype(np.int64), width)
-            places = np.searchsorted(index, kept)
+            places = np.flatnonzero(np.append(self.inside[start:end], 1))
             bend[places] = 0.0
         elif self.rank:
             places = np.arange(len(index))
@@ -121,9 +130,11 @@ class Memory:
             kept = weights.indices[weights.indptr[row] : weights.indptr[row + 1]]
             if not np.isin(kept, mine).all():
                 raise ValueError("the memory lacks a feature that has a weight")
-        sizes = np.diff(weights.indptr).astype(np.int64) + 1
-        if len(self.full) not in (0, int(np.sum(sizes * (sizes + 1) // 2))):
-            raise ValueError("the memory's curvature does not fit the weights")
+        if len(self.inside) != (len(self.features) if len(self.full) else 0) or np.any(self.inside > 1):
+            raise ValueError("the memory's features and those of its curvature do not fit")
+        sizes = self._block_sizes if len(self.full) else np.empty(0, np.int64)
+        if len(self.full) != int(np.sum(sizes * (sizes + 1) // 2)):
+            raise ValueError("the memory's curvature does not fit its features")
         columns = np.minimum(self._sizes, self.rank)
         if len(self.factor) != int(np.sum(self._sizes * columns)) or (len(self.full) and self.rank):
             raise ValueError("the memory's curvature does not fit its rank")

@@ -3,8 +3,8 @@
 Newton's method on a working set, as kernels/newton.py. New documents are few, so that what is not the inner problem is
 left to NumPy and SciPy; and the inner problem goes by their entries, and by the past's diagonal and few columns: what a
 fit costs depends on the new documents, and not on how many weights the model has. Only where the past is known between
-all weights is the matrix of the working set made. Under Gaussian priors a past known on its diagonal is a Gaussian
-prior, too, and the ridge kernels take it as that.
+all weights does a step cost a row of that. Under Gaussian priors a past known on its diagonal is a Gaussian prior, too,
+and the ridge kernels take it as that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.errors import InputError
 from lapwing.kernels.nouns import Sparse
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
@@ -21,11 +20,10 @@ from lapwing.stats.objective import Certificate, PriorArrays, certify, kkt_viola
 from lapwing.stats.past import Past
 from lapwing.stats.result import FitResult
 
-MOST = 4000  # coordinates in a working set whose matrix is made: it has 128 MB
-GROWTH = 100  # coordinates that enter it in a round, at least
 INNER = 1e-2  # violations of the inner problem, relative to the penalty's slope, as a share of the tolerance,
 LEAST_INNER = 1e-12  # but no less
-ENOUGH = 0.1  # share of the violations before, at which an inner problem without a matrix is left
+ENOUGH = 1e3  # times the tolerance: share of the violations before, at which an inner problem is left,
+MOST_ENOUGH = 0.1  # but no more
 HALVINGS = 40
 
 
@@ -40,7 +38,7 @@ def fit(
     state = _State(X, y, sample_weight, prior, past, link)
     proof, rounds = state.certify(beta), 0
     while proof.relative_gap > tol and rounds < max_iter:
-        after = state.step(beta, max(INNER * tol, LEAST_INNER))
+        after = state.step(beta, max(INNER * tol, LEAST_INNER), min(ENOUGH * tol, MOST_ENOUGH))
         rounds += 1
         if after is None:
             break
@@ -91,7 +89,7 @@ class _State:
         loss = float(np.sum(self.weight * self.form.loss(self.y * scores, self.y)))
         return loss + penalty(self.prior, beta) + self.past.value(beta)
 
-    def step(self, beta: np.ndarray, inner: float) -> np.ndarray | None:
+    def step(self, beta: np.ndarray, inner: float, enough: float) -> np.ndarray | None:
         """The next point, of a lower objective; None where there is none within rounding."""
         scores = self.X @ beta[:-1] + beta[-1]
         margin = self.y * scores
@@ -101,7 +99,7 @@ class _State:
         working = self.working_set(beta, gradient)
         part = sp.hstack([self.columns[:, working[:-1]], np.ones((len(self.y), 1))], format="csc")
         bend = self.weight * self.form.curvature(margin, theta, self.y)
-        b = self.minimum(part, bend, working, gradient[working], beta[working], inner)
+        b = self.minimum(part, bend, working, gradient[working], beta[working], inner, enough)
         change = b - beta[working]
         moved, before, share = part @ change, self.objective(beta, scores), 1.0
         for _ in range(HALVINGS):
@@ -114,35 +112,19 @@ class _State:
 
     def minimum(
         self, part: sp.csc_matrix, bend: np.ndarray, working: np.ndarray, gradient: np.ndarray, beta: np.ndarray,
-        inner: float,
+        inner: float, enough: float,
     ) -> np.ndarray:  # fmt: skip
         """Of the quadratic model over the working set."""
         from lapwing.kernels import subproblem
 
         b, local = beta.copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
-        if len(self.past.block):
-            H = (part.T @ part.multiply(bend[:, None])).toarray() + self.past.curvature(working)
-            subproblem.solve(np.ascontiguousarray(H), gradient, b, local, inner)
-            return b
-        F = self.past.factor_over(working)
-        q = self.past.diagonal(self.X.shape[1] + 1)[working] - np.sum(F**2, axis=1)
-        columns = Sparse(part.indptr, part.indices, part.data)
-        subproblem.descend(columns, bend, F, np.maximum(q, 0.0), gradient, b, local, ENOUGH, inner)
+        columns, parts = Sparse(part.indptr, part.indices, part.data), self.past.over(working)
+        subproblem.descend(columns, bend, *parts, gradient, b, local, enough, inner)
         return b
 
     def working_set(self, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Coordinates away from their mode or without a kink there, and the worst of the others; the intercept last."""
+        """Coordinates away from their mode or without a kink there, and those that leave it; the intercept last."""
         inside = (beta != self.prior.mode) | (self.prior.l1 == 0.0)
         inside[-1] = True
         violation = np.where(inside, 0.0, kkt_violation(self.prior, beta, gradient))
-        if not len(self.past.block):
-            return np.flatnonzero(inside | (violation > 0.0))
-        if np.count_nonzero(inside) > MOST:
-            raise InputError(
-                f"{np.count_nonzero(inside)} weights are too many to update with the curvature between them; leave it "
-                'out (curvature="diagonal")'
-            )
-        room = min(GROWTH + np.count_nonzero(inside) // 10, MOST - np.count_nonzero(inside))
-        worst = np.argsort(-violation, kind="stable")[:room]
-        inside[worst[violation[worst] > 0.0]] = True
-        return np.flatnonzero(inside)
+        return np.flatnonzero(inside | (violation > 0.0))

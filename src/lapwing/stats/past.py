@@ -200,6 +200,17 @@ class Past:
         A[np.ix_(rows, rows)] += self.between[np.ix_(inside, inside)]
         return A
 
+    def over(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A over some coordinates, rising, in parts: block (m, m), the row of each in it or -1, F (k, r), `bend`."""
+        at, known = self._known(columns)
+        bend = np.where(known, self.bend[at], 0.0) if len(self.bend) else np.zeros(len(columns))
+        place, none = np.full(len(columns), -1, dtype=np.int64), np.zeros((len(columns), 0))
+        if not len(self.block):
+            return nothing(), place, self.factor_over(columns) if len(self.factor) else none, bend
+        at, known = replace(self, index=self.index[self.places])._known(columns)
+        place[known] = np.arange(np.count_nonzero(known))
+        return self.block[np.ix_(at[known], at[known])], place, none, bend
+
     def diagonal(self, size: int) -> np.ndarray:
         """(size,) of A, 0 where nothing is known."""
         full = np.zeros(size)

@@ -23,7 +23,8 @@ CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is
 CLOSER = 0.2  # and with a curvature between features
 MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvature="full"
 MOST_KEPT = 4000  # weights up to which the curvature between them is remembered,
-MOST_RANK = 1000  # and columns of one that is not whole
+LEAST_BETWEEN = 300  # features that it is remembered of where there are so many, those closest to a weight
+MOST_RANK = 1000  # columns of a curvature that is not whole
 
 
 def rank_of(curvature: str | int) -> float:
@@ -59,13 +60,10 @@ def leave_behind(
     diagonal = np.append(column_sums(columns, bend, np.square), bend.sum())
     before = past.recentred(beta)
     total = slope + before.gradient(beta)
-    kept = beta[:-1] != 0.0
-    close = (CLOSER if rank else CLOSE) * np.maximum(prior.l1[:-1], 1e-12)
-    index = np.flatnonzero(np.append(kept | (np.abs(total[:-1]) > close), True))
-    if not prior.l1[:-1].any():  # nothing is ever left out: slopes alone would be remembered of words never seen
-        index = np.flatnonzero(np.append(kept, True))
+    closeness = _closeness(beta, total, prior)
+    index = np.flatnonzero(closeness > (CLOSER if rank else CLOSE))
     height = float(np.sum(weight * form.loss(margin, y)))
-    block_of = np.append(np.flatnonzero(kept), len(beta) - 1) if rank == math.inf else index
+    block_of = _closest(index, closeness) if rank == math.inf else index
     here = Past(height, index, beta[index], slope[index], diagonal[index], block_of[:0], nothing())
     if rank == 0:
         return before.restricted(index, block_of[:0]).joined(here)
@@ -76,6 +74,29 @@ def leave_behind(
     here.bend[places] = 0.0
     block = (part.T @ part.multiply(bend[:, None])).toarray()
     return before.restricted(index, block_of).joined(replace(here, places=places, block=block))
+
+
+def _closeness(beta: np.ndarray, slope: np.ndarray, prior: PriorArrays) -> np.ndarray:
+    """(d+1,) of each to a weight: what its slope is of what a weight takes, above all others where it has one.
+
+    Where a weight takes nothing, all that have a slope have one; slopes of rounding are those of words never seen.
+    """
+    sparse = bool(prior.l1[:-1].any())
+    close = np.abs(slope) / np.maximum(prior.l1, 1e-12) if sparse else np.zeros(len(beta))
+    close[np.append(beta[:-1] != 0.0, True)] = math.inf
+    return close
+
+
+def _closest(index: np.ndarray, closeness: np.ndarray) -> np.ndarray:
+    """Of `index` those with a weight, and the closest to one, up to `LEAST_BETWEEN`; the intercept with them."""
+    kept = int(np.count_nonzero(np.isinf(closeness)))
+    if kept > MOST_KEPT + 1:
+        raise SettingsError(
+            f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {kept - 1}; take '
+            '"diagonal", a rank, or a sparser prior'
+        )
+    order = np.argsort(-closeness[index], kind="stable")
+    return np.sort(index[order[: max(kept, LEAST_BETWEEN + 1)]])
 
 
 def _row(X: sp.csc_matrix, bend: np.ndarray, a: int) -> np.ndarray:
@@ -97,12 +118,6 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int)
     if curvature == "diagonal" and len(fits) > MOST_ROWS:
         log.info("more than %d categories: the model remembers nothing to be updated by", MOST_ROWS)
         return None
-    if curvature == "full" and (most := max(len(fit.features) for fit in fits)) > MOST_KEPT:
-        raise SettingsError(
-            f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {most}; take "diagonal", a '
-            "rank, or a sparser prior"
-        )
-
     columns, past = X.tocsc(), Past.none()
 
     def one(row: int) -> Past:
