@@ -74,3 +74,11 @@ def test_the_command_knows_every_format_of_the_corpus() -> None:
     from lapwing.corpus import FORMATS as known
 
     assert ("auto", *known) == FORMATS
+
+
+def test_the_help_names_every_prior() -> None:
+    from lapwing.cli.train import command
+    from lapwing.stats.priors import PRIORS
+
+    said = next(one.help for one in command.params if one.name == "prior")  # type: ignore[attr-defined]
+    assert all(name in said for name in PRIORS)

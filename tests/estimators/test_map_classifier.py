@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
+from scipy.optimize import Bounds, minimize
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -445,3 +446,29 @@ def test_permuting_rows_and_columns_permutes_the_answer() -> None:
     permuted = MAPClassifier(variance=10.0, tol=1e-10).fit(X[rows][:, columns], y[rows])
     np.testing.assert_allclose(permuted.coef_.toarray(), straight.coef_.toarray()[:, columns], atol=1e-5)
     np.testing.assert_allclose(permuted.objective_, straight.objective_, rtol=1e-9)
+
+
+# Priors of one's own
+
+
+class Uniform(priors.Prior):
+    """No penalty between -√(3v) and √(3v), the density of variance v."""
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(len(variance)), np.zeros(len(variance))
+
+    def reach(self, variance: np.ndarray) -> np.ndarray:
+        return np.sqrt(3.0 * variance)
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_a_prior_of_ones_own_is_fitted_and_certified(table: bool) -> None:
+    """Against L-BFGS-B, under the same bounds."""
+    X, y = data.matrix(classes=2)
+    prior = priors.PriorTable((), base=Uniform()) if table else Uniform()
+    fitted = MAPClassifier(prior=prior, variance=0.03, tol=1e-8, calibrate=False).fit(X, y)
+    sign = np.where(y == fitted.classes_[1], 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(len(X))])
+    found = minimize(lambda b: np.logaddexp(0.0, -sign @ b).sum(), np.zeros(X.shape[1] + 1), bounds=Bounds(-0.3, 0.3))
+    assert fitted.objective_[0] == pytest.approx(found.fun, rel=1e-6)
+    assert fitted.dual_gap_[0] <= 1e-8 * fitted.objective_[0]
+    assert np.abs(fitted.coef_.data).max() == pytest.approx(0.3)

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.errors import SettingsError
-from lapwing.priors import ElasticNet, Gaussian, Laplace, Prior, norm_variance
-from lapwing.stats.priors import as_prior
+from lapwing.priors import INTERCEPT, ElasticNet, Gaussian, Laplace, Prior, PriorTable, norm_variance
+from lapwing.stats.priors import Columns, as_prior
 
 
 def test_variances_are_those_of_the_densities() -> None:
@@ -42,6 +42,30 @@ def test_the_ends_of_the_elastic_net() -> None:
             assert np.array_equal(mixed, pure)
     middle = ElasticNet(0.5).compile(2.0, 0)
     assert (middle.l1[0], middle.l2[0]) == (0.5, 0.25)
+
+
+class Uniform(Prior):
+    """All that is needed for another shape of penalty: none between -√(3v) and √(3v), the density of variance v."""
+
+    def strengths(self, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(len(variance)), np.zeros(len(variance))
+
+    def reach(self, variance: np.ndarray) -> np.ndarray:
+        return np.sqrt(3.0 * variance)
+
+
+def test_a_prior_with_bounds_keeps_them_under_a_table() -> None:
+    plain = Uniform().compile(3.0, 2, 12.0)
+    assert plain.upper.tolist() == [3.0, 3.0, 6.0]
+    assert not plain.flat.any()
+    columns = Columns(["a", "b"], sp.csr_matrix((4, 2)))
+    same = PriorTable((), base=Uniform()).bind(columns, "x").compile(3.0, 2, 12.0)
+    for part, other in zip(same, plain, strict=True):
+        assert np.array_equal(part, other)
+    table = PriorTable({"a": {"mode": 1.0, "sign": "+"}, INTERCEPT: {"variance": "4x"}}, base=Uniform())
+    arrays = table.bind(columns, "x").compile(3.0, 2)
+    assert arrays.lower.tolist() == [0.0, -3.0, -6.0]
+    assert arrays.upper.tolist() == [4.0, 3.0, 6.0]
 
 
 @pytest.mark.parametrize("variance", [0.0, -1.0, np.inf, np.nan, "wide", None, True])

@@ -17,7 +17,7 @@ from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.model import LinearModel
 from lapwing.solvers import sequential
 from lapwing.stats.past import Past
-from lapwing.stats.priors import Laplace
+from lapwing.stats.priors import Jeffreys, Laplace
 from lapwing.text import design
 from lapwing.training import TrainSettings, learn, memory
 from lapwing.training.update import Update, merged, retrain
@@ -180,6 +180,13 @@ def test_what_is_known_is_not_lost_by_an_update_with_little(model: LinearModel) 
 def test_with_the_old_documents(model: LinearModel) -> None:
     both = retrain(model, corpus(FIRST), corpus(SECOND))
     exact = learn(merged(corpus(FIRST), corpus(SECOND)), SETTINGS).model
+    assert np.array_equal(both.weights.toarray(), exact.weights.toarray())
+
+
+def test_with_the_old_documents_under_a_prior_without_variance() -> None:
+    settings = replace(SETTINGS, prior=Jeffreys("gaussian"), variance="norm", calibrate=False)
+    both = retrain(learn(corpus(FIRST), settings).model, corpus(FIRST), corpus(SECOND))
+    exact = learn(merged(corpus(FIRST), corpus(SECOND)), settings).model
     assert np.array_equal(both.weights.toarray(), exact.weights.toarray())
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from lapwing.training import TrainSettings
 
-PRIORS = ("laplace", "gaussian", "elasticnet", "jeffreys")
 DEFAULT_PRIOR = "elasticnet"
 PRESETS: dict[str, dict[str, Any]] = {
     "glm07": {
@@ -125,7 +124,7 @@ def _variance(value: str) -> str | float:
 def _prior(chosen: Sequence[str], words: str | None, ratio: float | None) -> Any:
     """A prior by name, with what files say of features on top."""
     from lapwing.stats.prior_files import read, read_words
-    from lapwing.stats.priors import ElasticNet
+    from lapwing.stats.priors import PRIORS, ElasticNet
 
     names = [value for value in chosen if value in PRIORS]
     files = [value for value in chosen if value not in PRIORS]

@@ -329,6 +329,8 @@ class _Bound(Prior):
             # A deviation that rounding of the mode swallows leaves no room at all.
             fixed = ~np.isfinite(l1) | ~np.isfinite(l2) | (variances <= (NO_ROOM * mode) ** 2)
         l1[fixed] = l2[fixed] = 0.0
+        reach = self.base.reach(variances)
+        lower, upper = np.maximum(lower, mode - reach), np.minimum(upper, mode + reach)
         return PriorArrays(mode, l1, l2, np.where(fixed, mode, lower), np.where(fixed, mode, upper))
 
     def where(self, feature: str) -> str:

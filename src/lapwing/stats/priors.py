@@ -2,8 +2,9 @@
 
 The user speaks in variances v; a kernel sees mode, l1, l2, lower and upper of every coordinate:
 Gaussian l2 = 1/v; Laplace l1 = √(2/v); infinite variance no penalty at all. To add a prior whose penalty is
-l1|β−m| + l2(β−m)²/2 within bounds, add a class here: no kernel changes. What these arrays cannot say needs a solver of
-its own (CONTRIBUTING.md). Priors that differ between features are in prior_table.py.
+l1|β−m| + l2(β−m)²/2 within bounds, add a class here that says `strengths` and, if it has bounds, `reach`, and put it in
+PRIORS: no kernel changes. What these arrays cannot say needs a solver of its own (CONTRIBUTING.md). Priors that differ
+between features are in prior_table.py, and ask the same two questions of the prior they are based on.
 """
 
 from __future__ import annotations
@@ -73,14 +74,18 @@ class Prior:
         """(l1, l2) for these variances."""
         raise SettingsError(f"{type(self).__name__} has no density; use one of {', '.join(PRIORS)}")
 
+    def reach(self, variance: np.ndarray) -> np.ndarray:
+        """How far from its mode a coefficient of such a variance can be."""
+        return np.full(len(variance), np.inf)
+
     def compile(self, variance: float, n_features: int, intercept_variance: float | None = None) -> PriorArrays:
         """Arrays of n_features + 1 coordinates, intercept last."""
         variances = np.full(n_features + 1, check_variance(variance))
         if intercept_variance is not None:
             variances[-1] = check_variance(intercept_variance, "intercept_variance", allow_infinite=True)
         l1, l2 = self.strengths(variances)
-        size = n_features + 1
-        return PriorArrays(np.zeros(size), l1, l2, np.full(size, -np.inf), np.full(size, np.inf))
+        reach = self.reach(variances)
+        return PriorArrays(np.zeros(n_features + 1), l1, l2, -reach, reach)
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,9 @@ def as_prior(prior: str | Prior) -> Prior:
     if prior not in PRIORS:
         raise SettingsError(f"prior must be one of {', '.join(PRIORS)} or a prior object, got {prior!r}")
     return PRIORS[prior]()
+
+
+CONVEX = ", ".join(kind.name for kind in PRIORS.values() if kind.convex)
 
 
 def check_variance(value: object, name: str = "variance", *, allow_infinite: bool = False) -> float:

@@ -16,7 +16,7 @@ from lapwing.selection.variance import CrossValidation
 from lapwing.solvers.selected_ridge import HESSIANS
 from lapwing.stats.links import as_link
 from lapwing.stats.prior_table import PriorTable, Row
-from lapwing.stats.priors import Gaussian, Laplace, Prior, as_prior, check_variance
+from lapwing.stats.priors import CONVEX, Gaussian, Laplace, Prior, as_prior, check_variance
 from lapwing.text import TextSettings
 
 VARIANCES = ("pooled", "norm", "cv", "auto")
@@ -182,7 +182,7 @@ class TrainSettings:
         prior = as_prior(self.prior)
         if not prior.shape.convex:
             if prior.shape is not prior:
-                raise SettingsError("prior knowledge goes with laplace, gaussian or elasticnet, not with jeffreys")
+                raise SettingsError(f"prior knowledge goes with {CONVEX}, not with {prior.shape.name}")
             if self.variance not in ("norm", "pooled"):
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
             if self.solver == "clg":
@@ -196,14 +196,14 @@ class TrainSettings:
             if getattr(self, name) != only:
                 raise SettingsError(f"link={self.link!r} goes with {name}={only!r} only, got {getattr(self, name)!r}")
         if not as_prior(self.prior).shape.convex:
-            raise SettingsError(f"link={self.link!r} goes with laplace, gaussian or elasticnet, not with jeffreys")
+            raise SettingsError(f"link={self.link!r} goes with {CONVEX}, not with {as_prior(self.prior).shape.name}")
 
     def _check_label_words(self, prior: Prior) -> None:
         if not 0.0 <= self.label_words < float("inf"):
             raise SettingsError(f"label_words must be a mode of 0 or more, got {self.label_words!r}")
         if self.label_words and (isinstance(prior, PriorTable) or not prior.convex or self.ngrams is not None):
             raise SettingsError(
-                "label_words goes with prior laplace, gaussian or elasticnet over words, not with a table of priors, "
+                f"label_words goes with one prior ({CONVEX}) over words, not with a table of priors, "
                 "jeffreys or n-grams; give the words of categories in the table"
             )
 

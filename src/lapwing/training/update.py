@@ -82,7 +82,7 @@ def retrain(model: LinearModel, old: Corpus, new: Corpus, *, progress: Progress 
     same = bool((values == values[0]).all())
     if settings.pools and same:
         settings = replace(settings, cv=replace(settings.cv, variances=(float(values[0]),)))
-    elif settings.prior != "jeffreys":
+    elif as_prior(settings.prior).shape.convex:
         categories = {label for labels in (*old.labels, *new.labels) for label in labels}
         if not same and categories - set(model.classes):
             raise InputError("categories of different variances cannot be joined by new ones; train anew on both")
