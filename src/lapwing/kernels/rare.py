@@ -60,6 +60,29 @@ class RareResult(NamedTuple):
     elsewhere: float
 
 
+class Standing(NamedTuple):
+    """Where a fit stands after some Newton rounds.
+
+    margin, theta, predicted   of every document that is not touched: its residual, and what the last model said of it
+    fell, share                how far the objective fell in the last round, and the share of its step that was taken
+    precision, cautious        of the next quadratic model's solution; and whether that model lies above the loss
+    precise, stalled           whether the last was solved as precisely as any will be, and no step led down
+    """
+
+    margin: float
+    theta: float
+    predicted: float
+    loss: float
+    objective: float
+    fell: float
+    share: float
+    precision: float
+    cautious: bool
+    precise: bool
+    stalled: bool
+    rounds: int
+
+
 @part
 def _place(desk, i, t, weight, margin, theta, best):
     """Touch document i."""
@@ -401,6 +424,74 @@ def _room(H, m):
     return np.empty((m + m // 2 + 32, m + m // 2 + 32))
 
 
+@part
+def _renew(columns, ground, desk, prior, category, strength, standing, best, m, t, violators):
+    """Prune and grow the working set, touch the documents of words that are new; returns (m, t, whether it changed)."""
+    kept = _prune(desk, m, 1 + category.modes.size, prior, strength) if violators > 0 else m
+    grown = _grow(columns, desk, kept, violators, t, max(20, kept) if standing.share >= 0.5 else max(5, kept // 16))
+    for a in range(kept, grown):
+        j = desk.features[a]
+        t = _touch(columns, ground, desk, category.down, j, t, standing.margin, standing.theta, best)
+    return grown, t, kept < m or grown > kept
+
+
+@part
+def _first(entries, desk, category, t, rest, margin, G):
+    """Where the fit stands at its start, all documents that are not touched at `margin`; G is the loss's gradient."""
+    link, p = category.link, category.positives.size
+    _predict(entries, desk, p, taken(desk.beta, desk.features, G.size), link)
+    for e in range(t):
+        desk.margin[e] = desk.shift[e]
+    loss, theta = loss_theta(margin, link)
+    loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss
+    _gradient(entries, desk, p, desk.theta, rest * theta, G)
+    return Standing(margin, theta, theta, loss, loss, 0.0, 1.0, ROUGH, False, False, False, 0)
+
+
+@part
+def _newton(entries, desk, local, category, t, rest, standing, objective, strength, tol, max_rounds, G, slope, H, A):
+    """Newton rounds on the working set, until what they still promise is small.
+
+    G, slope   overwritten: the loss's gradient before the last step, and what its model says of it afterwards
+    """
+    margin0, theta0, _, loss, _, _, share, precision, cautious, _, _, rounds = standing
+    link, p, m = category.link, category.positives.size, G.size
+    stalled, precise, fell, predicted0 = False, False, 0.0, theta0
+    while rounds < max_rounds:
+        rounds += 1
+        bends = majorant(margin0, link) if cautious else bend(margin0, theta0, link)
+        _curvatures(desk, t, cautious, link)
+        _model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
+        old = taken(desk.beta, desk.features, m)
+        b = old.copy()
+        assign(slope, G)
+        quadratic.solve(H, slope, b, local, precision, A)
+        move = np.empty(m)
+        promise = _promise(G, old, b, local, move)
+        _predict(entries, desk, p, move, link)
+        predicted0 = _predicted_elsewhere(margin0, theta0, move[0], link)
+        share, new_loss, new_penalty = _search(desk, t, rest, margin0, move[0], link, old, b, local, objective, promise)
+        if share == 0.0:
+            losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t])
+            stalled, cautious = cautious, True
+            if stalled:
+                break
+            continue
+        _accept(desk, t, old, b, move, share)
+        margin0 -= share * move[0]
+        theta0 = loss_theta(margin0, link)[1]
+        loss, fell, objective = new_loss, objective - (new_loss + new_penalty), new_loss + new_penalty
+        cautious, precise = share < 0.25, precision <= tol
+        fall = fell / max(objective, 1e-300)
+        if strength == 1.0:
+            precision = ROUGH if (share < 1.0 and fall > tol) or fall > 0.05 else 0.1 * tol
+        if (share == 1.0 or fall <= tol) and fall <= (LOOSE if strength > 1.0 else np.sqrt(tol)):
+            break
+    return Standing(
+        margin0, theta0, predicted0, loss, objective, fell, share, precision, cautious, precise, stalled, rounds
+    )
+
+
 @kernel
 def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     """Minimise the objective of the heading.
@@ -408,92 +499,42 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     prior           its modes but that of the constant are 0: a category has its own
     words, values   to start from, the value of the constant first, NaN where there is none yet
     most            words in a working set, beyond which the fit is given up
-
-    Longer than a screen, as kernels/newton.py is: its rounds share what is known of the documents touched.
     """
-    positives, modes, _, down, link = category
-    p = positives.size
+    p, link = category.positives.size, category.link
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
     prior = PriorArrays(desk.mode, prior.l1, prior.l2, prior.lower, prior.upper)
-    rest = _rest(ground, desk, down, t)
-    entries = _lists(X.columns, desk, m, t)
-    _predict(entries, desk, p, taken(desk.beta, desk.features, m), link)
-    for e in range(t):
-        desk.margin[e] = desk.shift[e]
-    loss0, theta0 = loss_theta(margin0, link)
-    loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss0
-    G = np.empty(m)
-    _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+    rest, entries, G = _rest(ground, desk, category.down, t), _lists(X.columns, desk, m, t), np.empty(m)
+    standing = _first(entries, desk, category, t, rest, margin0, G)
+    theta0, loss = standing.theta, standing.loss
     violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, False)
     strength = _strength(desk, violators)
     if strength > 1.0:
         violators = price(X, ground, desk, prior, strength, category, desk.theta, theta0, t, False)
 
-    objective, best_dual, best0 = loss, -np.inf, theta0
-    gap = kkt = kkt_bound = np.inf
-    fell, share, precision = 0.0, 1.0, ROUGH
+    best_dual, best0, gap = -np.inf, theta0, np.inf
     H, A = np.empty((0, 0)), np.empty((0, 0))
-    rounds, converged, cautious, changed, itself, glances = 0, False, False, False, False, GLANCES
-    while rounds < max_rounds:
-        # Grow the working set.
+    converged, itself, glances = False, False, GLANCES
+    while standing.rounds < max_rounds:
         itself = False
-        kept = _prune(desk, m, 1 + modes.size, prior, strength) if violators > 0 else m
-        grown = _grow(X.columns, desk, kept, violators, t, max(20, kept) if share >= 0.5 else max(5, kept // 16))
-        before = t
-        for a in range(kept, grown):
-            t = _touch(X.columns, ground, desk, down, desk.features[a], t, margin0, theta0, best0)
-        changed = changed or kept < m or grown > kept
-        m = grown
+        m, t, changed = _renew(X.columns, ground, desk, prior, category, strength, standing, best0, m, t, violators)
         if m > most:
             break
         if changed:
-            rest = _rest(ground, desk, down, t) if t > before else rest
-            entries, changed = _lists(X.columns, desk, m, t), False
+            rest, entries = _rest(ground, desk, category.down, t), _lists(X.columns, desk, m, t)
         H, A, G, slope = _room(H, m), _room(A, m), np.empty(m), np.empty(m)
         local = _local(prior, desk.features, m, strength)
         objective = loss + penalty(local, taken(desk.beta, desk.features, m))
-
-        # Newton rounds on it, until what they still promise is small.
-        stalled, precise, fell, predicted0 = False, False, 0.0, theta0
-        while rounds < max_rounds:
-            rounds += 1
-            bends = majorant(margin0, link) if cautious else bend(margin0, theta0, link)
-            _curvatures(desk, t, cautious, link)
-            _model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
-            old = taken(desk.beta, desk.features, m)
-            b = old.copy()
-            assign(slope, G)
-            quadratic.solve(H, slope, b, local, precision, A)
-            move = np.empty(m)
-            promise = _promise(G, old, b, local, move)
-            _predict(entries, desk, p, move, link)
-            predicted0 = _predicted_elsewhere(margin0, theta0, move[0], link)
-            share, new_loss, new_penalty = _search(
-                desk, t, rest, margin0, move[0], link, old, b, local, objective, promise
-            )
-            if share == 0.0:
-                losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t])
-                stalled, cautious = cautious, True
-                if stalled:
-                    break
-                continue
-            _accept(desk, t, old, b, move, share)
-            margin0 -= share * move[0]
-            theta0 = loss_theta(margin0, link)[1]
-            loss, fell, objective = new_loss, objective - (new_loss + new_penalty), new_loss + new_penalty
-            cautious, precise = share < 0.25, precision <= tol
-            fall = fell / max(objective, 1e-300)
-            if strength == 1.0:
-                precision = ROUGH if (share < 1.0 and fall > tol) or fall > 0.05 else 0.1 * tol
-            if (share == 1.0 or fall <= tol) and fall <= (LOOSE if strength > 1.0 else np.sqrt(tol)):
-                break
+        standing = _newton(
+            entries, desk, local, category, t, rest, standing, objective, strength, tol, max_rounds, G, slope, H, A
+        )
+        margin0, theta0, elsewhere, loss, objective, fell, _, _, _, precise, stalled, _ = standing
 
         # Price every word at the dual point: the residuals themselves where they will do, else those predicted.
         relaxed = strength > 1.0 and fell <= LOOSE * objective
         if relaxed:
             strength = max(1.0, RELAX * strength)
         exactly = not relaxed and strength == 1.0 and (precise or stalled)
-        source, elsewhere = desk.predicted, predicted0
+        source = desk.predicted
         _keep(desk, slope)
         if exactly and glances > 0 and not stalled:  # many words that violate show without exact prices
             glances -= 1
@@ -534,4 +575,6 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     support = desk.features[:m].copy()
     documents, theta = desk.document[:t].copy(), desk.best[:t].copy()
     _end(desk, m, t)
-    return RareResult(objective, gap, kkt, kkt_bound, rounds, converged, support, weights, documents, theta, best0)
+    return RareResult(
+        objective, gap, kkt, kkt_bound, standing.rounds, converged, support, weights, documents, theta, best0
+    )
