@@ -49,17 +49,16 @@ def stored_design(
     _begin(folder, _key(texts, settings, named))
     blocks = [(k, *rows) for k, rows in enumerate(texts.blocks(min(folder.memory >> 6, LARGEST)))]
     _count(texts, settings, blocks, progress, n_jobs, run, at_a_time)
-    terms = _vocabulary(folder, blocks, named)
-    place = dict(zip(terms, range(len(terms)), strict=True))
-    weighting = weighting_of(terms, _frequency(folder, blocks, place), len(texts), settings, named)
+    terms, frequency, rank = _vocabulary(folder, blocks, named)
+    weighting = weighting_of(terms, frequency, len(texts), settings, named)
     shape = (len(texts), len(weighting.columns))
     if not _has(folder, "rows"):
         with folder.write(*_files("rows")) as writers:
-            write_lines(writers, _weighted(folder, blocks, weighting, place, n_jobs))
+            write_lines(writers, _weighted(folder, blocks, weighting, rank, n_jobs))
     if not _has(folder, "columns"):
         with folder.write(*_files("columns")) as writers:
             write_lines(writers, _gathered(folder, blocks, shape[1]))
-        folder.remove(*(f"{what}-{k}" for k, _, _ in blocks for what in ("counts", "columns")))
+        folder.remove(*(f"{what}-{k}" for k, _, _ in blocks for what in ("counts", "numbers", "columns")))
     return Design(StoredMatrix.at(folder, MATRIX, shape), weighting.feature_names, weighting)
 
 
@@ -82,7 +81,7 @@ def _key(texts: StoredTexts, settings: TextSettings, named: Sequence[str]) -> st
 def _begin(folder: WorkFolder, key: str) -> None:
     """Without what was made under another key."""
     if folder.records.get(RECORD) != key:
-        ours = ("counts-", "terms-", "columns-", f"{MATRIX}.", "merged")
+        ours = ("counts-", "terms-", "numbers-", "columns-", f"{MATRIX}.", "merged")
         folder.remove(*[name for name in folder.files if name.startswith(ours)])
         folder.put_record(RECORD, key)
 
@@ -128,38 +127,45 @@ def _terms(folder: WorkFolder, k: int) -> tuple[list[str], np.ndarray]:
     """Of a block, and how many of its documents have each."""
     stored = folder.get(f"terms-{k}")
     content, ends = stored["letters"].tobytes(), stored["ends"].tolist()
-    spelled = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
-    return spelled, stored["frequency"]
+    if content.isascii():
+        letters = content.decode("ascii")
+        return [letters[a:b] for a, b in pairwise(ends)], stored["frequency"]
+    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)], stored["frequency"]
 
 
-def _vocabulary(folder: WorkFolder, blocks: list[Block], named: Sequence[str]) -> list[str]:
-    terms = set(named)
-    for k, _, _ in blocks:
-        terms.update(_terms(folder, k)[0])
-    return sorted(terms)
-
-
-def _frequency(folder: WorkFolder, blocks: list[Block], place: dict[str, int]) -> np.ndarray:
-    frequency = np.zeros(len(place), np.int64)
+def _vocabulary(
+    folder: WorkFolder, blocks: list[Block], named: Sequence[str]
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """All terms in order, how many documents have each, and their places by the numbers that blocks have them by: in
+    the order in which they were first seen."""
+    number = {term: k for k, term in enumerate(named)}
+    frequency = np.zeros(len(number), np.int64)
     for k, _, _ in blocks:
         terms, of_block = _terms(folder, k)
-        frequency[[place[term] for term in terms]] += of_block
-    return frequency
+        numbers = np.fromiter((number.setdefault(term, len(number)) for term in terms), np.int32, len(terms))
+        frequency = np.append(frequency, np.zeros(len(number) - len(frequency), np.int64))
+        frequency[numbers] += of_block
+        if not _has(folder, "rows"):
+            folder.put(f"numbers-{k}", {"numbers": numbers})
+    terms = sorted(number)
+    order = np.fromiter(map(number.__getitem__, terms), np.int64, len(terms))
+    rank = np.empty(len(terms), np.int64)
+    rank[order] = np.arange(len(terms))
+    return terms, frequency[order], rank
 
 
 def _weighted(
-    folder: WorkFolder, blocks: list[Block], weighting: Weighting, place: dict[str, int], n_jobs: int
+    folder: WorkFolder, blocks: list[Block], weighting: Weighting, rank: np.ndarray, n_jobs: int
 ) -> Iterator[Part]:
     """The rows of every block; its columns are stored on the way."""
     column_of = weighting._column_of[:-1]
     for k, first, past in blocks:
-        terms, _ = _terms(folder, k)
-        known = np.fromiter((place[term] for term in terms), np.int64, len(terms))
+        known = rank[folder.get(f"numbers-{k}")["numbers"]]
         columns = column_of[known]
         kept = columns >= 0
         local = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         stored = folder.get(f"counts-{k}")
-        counts = in_csr((stored["indptr"], stored["indices"], stored["data"]), (past - first, len(terms)))
+        counts = in_csr((stored["indptr"], stored["indices"], stored["data"]), (past - first, len(known)))
         settings, frequency = weighting.settings, weighting.document_frequency[known]
         weights = weigh(counts, frequency, weighting.n_documents, settings, local, int(kept.sum()), n_jobs=n_jobs)
         by_column = sp.csc_matrix(weights)
