@@ -5,9 +5,9 @@
 Category earn of ModApte under a Laplace prior of variance 10, the constant a feature like any other; for Spark ML,
 which gives a constant feature no weight, an intercept without a penalty, against the optimum of that. Seconds are from
 documents that lie on the workers to the weights. Where a program tells nothing on its way, it is run again with more
-and more iterations, and what reaches a relative suboptimality of 1e-4 is the first of these runs; the optimum is that of
-a fit in memory to a gap of 1e-10. dask-glm is given dense blocks, and sparse ones last. Peers that are not installed are
-left out by name.
+and more iterations, and what reaches a relative suboptimality of 1e-4 is the first of these runs; the optimum is that
+of a fit in memory to a gap of 1e-10. dask-glm is given dense blocks, and sparse ones last. Peers that are not installed
+are left out by name.
 """
 
 from __future__ import annotations
