@@ -22,13 +22,18 @@ WORDS, WORDS_WITHOUT_DIGITS, CHARS, _, READY, _ = WAYS
 every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.tokens}-{way.digits}")
 
 
+def places(read: Tokens) -> np.ndarray:
+    return np.concatenate([block.place[block.numbers[block.ends[0] : block.ends[-1]]] for block in read.blocks])
+
+
 def by_document(read: Tokens) -> list[dict[str, int]]:
-    parts = (np.split(one, read.ends[1:-1]) for one in (read.place[read.numbers], read.counts))
+    counts = np.concatenate([block.counts[block.ends[0] : block.ends[-1]] for block in read.blocks])
+    parts = (np.split(one, read.ends[1:-1]) for one in (places(read), counts))
     return [{read.tokens[i]: int(n) for i, n in zip(*part, strict=True)} for part in zip(*parts, strict=True)]
 
 
 def in_turn(read: Tokens) -> list[list[str]]:
-    return [[read.tokens[i] for i in part] for part in np.split(read.place[read.numbers], read.ends[1:-1])]
+    return [[read.tokens[i] for i in part] for part in np.split(places(read), read.ends[1:-1])]
 
 
 @pytest.mark.parametrize(

@@ -65,3 +65,29 @@ def count_ngrams(numbers, starts, bits, shortest, longest, whole, before, n_term
                     table[at, PLACE] = before + nnz
         indptr[doc + 1] = nnz
     return n_terms, indptr, terms[:nnz].copy(), counts[:nnz].copy()
+
+
+@kernel
+def merge(high, low, other_high, other_low):
+    """Two lists of distinct n-grams, each in the order of their keys, as one.
+
+    Returns the keys of all, and the place there of each n-gram of the one list and of the other.
+    """
+    n, m = high.size, other_high.size
+    highs, lows = np.empty(n + m, np.uint64), np.empty(n + m, np.uint64)
+    place, other_place = np.empty(n, np.int32), np.empty(m, np.int32)
+    a = b = t = 0
+    while a < n or b < m:
+        mine = b == m or (a < n and (high[a] < other_high[b] or (high[a] == other_high[b] and low[a] <= other_low[b])))
+        theirs = a == n or (
+            b < m and (other_high[b] < high[a] or (other_high[b] == high[a] and other_low[b] <= low[a]))
+        )
+        highs[t], lows[t] = (high[a], low[a]) if mine else (other_high[b], other_low[b])
+        if mine:
+            place[a] = t
+            a += 1
+        if theirs:
+            other_place[b] = t
+            b += 1
+        t += 1
+    return highs[:t], lows[:t], place, other_place

@@ -48,12 +48,13 @@ def _sort(given, n, begin, out):
 
 
 @kernel
-def in_order(ends, terms, counts, rank):
+def in_order(ends, terms, counts, rank, indices, data):
     """Documents as counts of columns, in order: document i has terms[ends[i]:ends[i+1]], the columns rank[term].
 
-    Negative ranks are left out, and those of one document that are the same added up.
+    Negative ranks are left out, and those of one document that are the same added up. `indices` and `data` are filled
+    as CSR has them.
 
-    Returns (indptr, indices, data), as CSR has them.
+    Returns its indptr.
     """
     n, most = ends.size - 1, np.int64(0)
     for doc in range(n):
@@ -61,7 +62,6 @@ def in_order(ends, terms, counts, rank):
     given, ordered = np.empty(most, np.int64), np.empty(most, np.int64)  # column << 32 | count
     begin = np.empty(2 * most + 2, np.int32)
     indptr = np.zeros(n + 1, np.int32)
-    indices, data = np.empty(ends[n] - ends[0], np.int32), np.empty(ends[n] - ends[0], np.int32)
     nnz = np.int64(0)
     for doc in range(n):
         size = np.int64(0)
@@ -81,17 +81,16 @@ def in_order(ends, terms, counts, rank):
                 indices[nnz], data[nnz] = column, count
                 nnz += 1
         indptr[doc + 1] = nnz
-    return indptr, indices[:nnz], data[:nnz]
+    return indptr
 
 
 @kernel
-def weigh(indptr, indices, counts, tf, idf, cosine, column_of):
+def weigh(indptr, indices, counts, tf, idf, cosine, column_of, columns, weights):
     """text/weighting.py in one pass: tf[count] · idf[term], over the norm of the row; sums in the order of the terms.
 
-    Terms of negative columns count in the norm only. Returns (indptr, columns, weights).
+    Terms of negative columns count in the norm only. `columns` and `weights` are filled; returns their indptr.
     """
     n = indptr.size - 1
-    columns, weights = np.empty(indices.size, np.int32), np.empty(indices.size)
     starts = np.zeros(n + 1, np.int32)
     nnz = 0
     for row in range(n):
@@ -107,4 +106,4 @@ def weigh(indptr, indices, counts, tf, idf, cosine, column_of):
             for k in range(first, nnz):
                 weights[k] /= norm
         starts[row + 1] = nnz
-    return starts, columns[:nnz], weights[:nnz]
+    return starts

@@ -359,21 +359,58 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
     return n_terms, table, ends
 
 
-@kernel
-def number(chars, ends, n_terms, spelling, term_ptr, table):
-    """The terms of tokens that are spelled out, token t in chars[ends[t]:ends[t+1]], adding to a table as `read` does.
+@part
+def _before(first, second, chars, start, end, other_first, other_second, others, begin, past):
+    """Negative if a token stands before another by its bytes, 0 if they are the same, positive otherwise."""
+    if first != other_first:
+        return -1 if first < other_first else 1
+    if (second & LONG) != LONG and (other_second & LONG) != LONG:
+        return -1 if second < other_second else np.int64(second > other_second)
+    for k in range(min(end - start, past - begin)):
+        if chars[start + k] != others[begin + k]:
+            return -1 if chars[start + k] < others[begin + k] else 1
+    return (end - start) - (past - begin)
 
-    There is room for all of them. Returns (n_terms, table, numbers).
+
+@kernel
+def merge(firsts, seconds, chars, ends, other_firsts, other_seconds, others, other_ends):
+    """Two lists of distinct tokens, each in order, as one.
+
+    firsts, seconds   the keys of the tokens
+    chars, ends       token t is chars[ends[t]:ends[t+1]-1], a line feed after it
+
+    Returns the same four of all tokens, and the place there of each token of the one list and of the other.
     """
-    n = ends.size - 1
-    table = table_with_room(table, n_terms, n)
-    numbers = np.empty(n, np.int32)
-    for t in range(n):
-        first, second = _key(chars, ends[t], ends[t + 1])
-        at = slot(first, second, table.shape[0])
-        at, n_terms = _entry(at, first, second, chars, ends[t], ends[t + 1], n_terms, spelling, term_ptr, table)
-        numbers[t] = np.int64(table[at, TERM]) - 1
-    return n_terms, table, numbers
+    n, m = firsts.size, other_firsts.size
+    first, second = np.empty(n + m, np.uint64), np.empty(n + m, np.uint64)
+    out, past = np.empty(chars.size + others.size, np.uint8), np.empty(n + m + 1, np.int64)
+    place, other_place = np.empty(n, np.int32), np.empty(m, np.int32)
+    past[0] = top = a = b = t = np.int64(0)
+    while a < n or b < m:
+        if a == n or b == m:
+            sign = np.int64(a == n) - np.int64(b == m)
+        else:
+            sign = _before(
+                firsts[a], seconds[a], chars, ends[a], ends[a + 1],
+                other_firsts[b], other_seconds[b], others, other_ends[b], other_ends[b + 1],
+            )  # fmt: skip
+        if sign <= 0:
+            first[t], second[t], place[a] = firsts[a], seconds[a], t
+            for k in range(ends[a], ends[a + 1]):
+                out[top + k - ends[a]] = chars[k]
+            top += ends[a + 1] - ends[a]
+            a += 1
+        else:
+            first[t], second[t] = other_firsts[b], other_seconds[b]
+            for k in range(other_ends[b], other_ends[b + 1]):
+                out[top + k - other_ends[b]] = others[k]
+            top += other_ends[b + 1] - other_ends[b]
+        if sign >= 0:
+            other_place[b] = t
+            b += 1
+        t += 1
+        past[t] = top
+    return first[:t], second[:t], out[:top], past[: t + 1], place, other_place
 
 
 @kernel

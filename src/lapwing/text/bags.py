@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.text.order import Placed, merged
 from lapwing.text.plain import PlainTerms
-from lapwing.text.reading import read_tokens, spell_out
-from lapwing.text.rows import Counts, in_order
+from lapwing.text.reading import read_tokens
+from lapwing.text.rows import Block, Counts, cut, in_order, in_threads
 from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
 
@@ -39,8 +40,8 @@ def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts
     names = sorted(ids)
     rank = np.empty(len(names), np.int32)
     rank[[ids[name] for name in names]] = np.arange(len(names))
-    ends = np.cumsum([0, *map(len, bags)])
-    return Counts(names, in_order(ends, indices, counts, rank, len(names), plain=True))
+    block = Block(np.cumsum([0, *map(len, bags)]), indices, counts, rank)
+    return Counts(names, in_order([block], len(names), plain=True))
 
 
 def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: int) -> Counts:
@@ -51,23 +52,49 @@ def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: 
     starts = np.concatenate(([0], np.cumsum([len(word) for word in spelled]))).astype(np.int64)
     numbers = np.fromiter((number[letter] for word in spelled for letter in word), np.int32, int(starts[-1]))
     pieces = _count(Sequences(letters, numbers, starts), settings, n_jobs, whole=True)
-    shape = (len(words.ends) - 1, len(words.tokens))
-    matrix = sp.csr_matrix((words.counts, words.place[words.numbers], words.ends), shape=shape) @ pieces.matrix
+    matrix = in_order(words.blocks, len(words.tokens), plain=False, n_jobs=n_jobs)
+    with in_threads(n_jobs) as run:
+        rows = list(run(lambda some: _product(matrix[slice(*some)], pieces.matrix), cut(matrix.indptr, n_jobs)))
+    return Counts(pieces.terms, sp.vstack(rows, "csr") if n_jobs > 1 else rows[0])
+
+
+def _product(words: sp.csr_matrix, pieces: sp.csr_matrix) -> sp.csr_matrix:
+    matrix = words @ pieces
     matrix.sort_indices()
-    return Counts(pieces.terms, matrix)
+    return matrix
 
 
 def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool = False) -> Counts:
+    from lapwing.kernels.bags import merge
+
+    bits = max(len(read.terms).bit_length(), 1)
+    with in_threads(n_jobs) as run:
+        found = list(run(lambda some: _count_some(read, some, settings, bits, whole), cut(read.starts, n_jobs)))
+        (high, low), places = merged([one for one, _ in found], merge, run)
+    names = _names(high, low, bits, settings.lengths[1], read.terms, settings)
+    if settings.tokens == "ready" and any(letter < settings.joint for term in read.terms for letter in term):
+        again = sorted(range(len(names)), key=names.__getitem__)  # what is joined is not the least of all letters
+        names = [names[k] for k in again]
+        moved = np.empty(len(names), np.int32)
+        moved[again] = np.arange(len(names), dtype=np.int32)
+        places = [moved[place] for place in places]
+    blocks = [block._replace(place=place) for (_, block), place in zip(found, places, strict=True)]
+    return Counts(names, in_order(blocks, len(names), plain=False, n_jobs=n_jobs))
+
+
+def _count_some(
+    read: Sequences, some: tuple[int, int], settings: TextSettings, bits: int, whole: bool
+) -> tuple[Placed, Block]:
+    """The n-grams of some documents, in order, as kernels/bags.py packs them."""
     from lapwing.kernels import bags as kernels
 
     shortest, longest = settings.lengths
-    bits = max(len(read.terms).bit_length(), 1)
     n_ngrams = before = 0
     high, low = np.empty(0, np.uint64), np.empty(0, np.uint64)
     table = np.zeros((1 << 12, 4), np.uint64)
     parts: list[tuple[np.ndarray, ...]] = []
-    for first, past in _chunks(read.starts):
-        starts = read.starts[first : past + 1]
+    for first, past in _chunks(read.starts[some[0] : some[1] + 1]):
+        starts = read.starts[some[0] + first : some[0] + past + 1]
         room = n_ngrams + int(starts[-1] - starts[0]) * (longest - shortest + 1)
         if room > high.size:
             high, low = (np.resize(keys, room + n_ngrams // 2) for keys in (high, low))
@@ -79,16 +106,13 @@ def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool 
         before += len(ngrams)
         parts.append((np.diff(indptr), ngrams, counts))
     del table
-    lengths, indices, counts = (np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True))
-    order = np.lexsort((low[:n_ngrams], high[:n_ngrams])) if low[:n_ngrams].any() else np.argsort(high[:n_ngrams])
-    names = _names(high[order], low[order], bits, longest, read.terms, settings)
-    if settings.tokens == "ready" and any(letter < settings.joint for term in read.terms for letter in term):
-        again = sorted(range(n_ngrams), key=names.__getitem__)  # what is joined is not the least of all letters
-        order, names = order[again], [names[k] for k in again]
-    rank = np.empty(n_ngrams, np.int32)
-    rank[order] = np.arange(n_ngrams, dtype=np.int32)
+    lengths, numbers, counts = (np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True))
+    high, low = high[:n_ngrams], low[:n_ngrams]
+    order = np.lexsort((low, high)) if low.any() else np.argsort(high)
+    place = np.empty(n_ngrams, np.int32)
+    place[order] = np.arange(n_ngrams, dtype=np.int32)
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
-    return Counts(names, in_order(ends, indices, counts, rank, n_ngrams, plain=False, n_jobs=n_jobs))
+    return ((high[order], low[order]), [place]), Block(ends, numbers, counts, place)
 
 
 def _chunks(starts: np.ndarray) -> Iterable[tuple[int, int]]:
@@ -106,6 +130,8 @@ def _names(
     high: np.ndarray, low: np.ndarray, bits: int, longest: int, terms: Sequence[str], settings: TextSettings
 ) -> list[str]:
     """The n-grams of keys, as kernels/bags.py packs them."""
+    from lapwing.kernels.tokens import spelled
+
     mask, in_a_word = np.uint64((1 << bits) - 1), 64 // bits
     items = np.zeros((len(high), longest), np.int32)
     for k in range(longest):
@@ -113,4 +139,5 @@ def _names(
         items[:, k] = (word >> np.uint64(64 - bits * (place + 1))) & mask
     encoded = [term.encode() for term in terms]
     ends = np.cumsum([0, *map(len, encoded)])
-    return spell_out(items, settings.joint, np.frombuffer(bytearray().join(encoded), np.uint8), ends)
+    joint, spelling = (np.frombuffer(b, np.uint8) for b in (settings.joint.encode(), bytearray().join(encoded)))
+    return spelled(items, joint, spelling, ends).tobytes().decode().split("\n")[:-1]

@@ -29,5 +29,4 @@ def count_batches(batches: Iterable[list[str]], settings: TextSettings, *, plain
         return count_bags(batches, settings, plain=plain, n_jobs=n_jobs)
     read = read_tokens(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)
     terms, term_of = terms_of(read.tokens, settings)
-    rank = term_of[read.place]
-    return Counts(terms, in_order(read.ends, read.numbers, read.counts, rank, len(terms), plain=plain, n_jobs=n_jobs))
+    return Counts(terms, in_order(read.by_term(term_of), len(terms), plain=plain, n_jobs=n_jobs))

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.errors import InputError
+from lapwing.text.order import Placed, in_order, merged, names
+from lapwing.text.rows import Block
 from lapwing.text.settings import TextSettings
 from lapwing.text.table import token_table
 from lapwing.text.tokens import tokenize
@@ -25,13 +27,21 @@ PLAIN_CHARACTERS = 2_000_000  # below this plain Python is done before the kerne
 
 
 class Tokens(NamedTuple):
-    """Document i has the tokens place[numbers[ends[i]:ends[i+1]]], each with its count or, in order, all of them."""
+    """The tokens of documents, distinct and sorted by code point; and the documents, in blocks one after the other."""
 
-    tokens: list[str]  # distinct, sorted by code point
-    place: np.ndarray  # int32, of every number
-    ends: np.ndarray  # int64
-    numbers: np.ndarray  # int32
-    counts: np.ndarray  # int32
+    tokens: list[str]
+    blocks: list[Block]
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Document i has the tokens ends[i] to ends[i+1] of all."""
+        lengths = [np.diff(block.ends) for block in self.blocks]
+        return np.concatenate(([0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))))
+
+    def by_term(self, term_of: np.ndarray) -> list[Block]:
+        """The blocks, their places those of the tokens' terms."""
+        terms = {id(block.place): term_of[block.place] for block in self.blocks}
+        return [block._replace(place=terms[id(block.place)]) for block in self.blocks]
 
 
 def in_batches(
@@ -100,25 +110,32 @@ def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: 
     tokens = sorted(ids)
     place = np.empty(len(ids), np.int32)
     place[[ids[token] for token in tokens]] = np.arange(len(ids), dtype=np.int32)
-    return Tokens(tokens, place, np.array(ends), np.array(numbers, np.int32), np.array(counts, np.int32))
+    block = Block(np.array(ends), np.array(numbers, np.int32), np.array(counts, np.int32), place)
+    return Tokens(tokens, [block])
 
 
 def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting: bool, n_jobs: int) -> Tokens:
     """Each thread has a table of its own; what comes out does not depend on them."""
+    from lapwing.kernels.tokens import merge
+
     readers = [_Reader(settings, counting) for _ in range(n_jobs)]
     if n_jobs == 1:
         for i, batch in enumerate(batches):
             readers[0].take(i, batch)
-    else:
-        source = _Shared(batches)
-        with ThreadPoolExecutor(n_jobs) as pool:
-            running = [pool.submit(reader.take_all, source) for reader in readers]
-            try:
-                for one in running:
-                    one.result()
-            finally:
-                source.stop()
-    return _together(readers)
+        tokens, (place,) = readers[0].in_order()
+        return Tokens(names(tokens), [readers[0].block(place)])
+    source = _Shared(batches)
+    with ThreadPoolExecutor(n_jobs) as pool:
+        running = [pool.submit(reader.take_all, source) for reader in readers]
+        try:
+            lists = [one.result() for one in running]
+        finally:
+            source.stop()
+        tokens, places = merged(lists, merge, pool.map)
+    blocks = {
+        i: reader.block(place, ends) for reader, place in zip(readers, places, strict=True) for i, ends in reader.blocks
+    }
+    return Tokens(names(tokens), [blocks[i] for i in sorted(blocks)])
 
 
 class _Shared:
@@ -157,9 +174,19 @@ class _Reader:
         self.known = _Known(0, np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros((1 << 12, 4), np.uint64))
         self.used, self.numbers, self.counts = 0, np.empty(0, np.int32), np.empty(0, np.int32)
 
-    def take_all(self, source: _Shared) -> None:
+    def take_all(self, source: _Shared) -> Placed:
         for i, batch in source:
             self.take(i, batch)
+        return self.in_order()
+
+    def in_order(self) -> Placed:
+        return in_order(self.known.n, self.known.spelling, self.known.ends)
+
+    def block(self, place: np.ndarray, ends: np.ndarray | None = None) -> Block:
+        """Documents that it read, all of them where `ends` does not say which; its tokens are at these places."""
+        if ends is None:
+            ends = np.concatenate([np.zeros(1, np.int64), *(ends[1:] for _, ends in self.blocks)])
+        return Block(ends, self.numbers, self.counts, place)
 
     def take(self, i: int, batch: list[str]) -> None:
         from lapwing.kernels.tokens import read
@@ -197,63 +224,6 @@ def larger(array: np.ndarray, used: int, more: int) -> np.ndarray:
     roomier = np.empty(used + more + used // 2, dtype=array.dtype)
     roomier[:used] = array[:used]
     return roomier
-
-
-def _together(readers: list[_Reader]) -> Tokens:
-    """What all of them read, in the order of the documents, by the numbers of the first."""
-    from lapwing.kernels.tokens import number
-
-    known = readers[0].known
-    blocks = {i: (reader, ends) for reader in readers for i, ends in reader.blocks}
-    parts = []
-    same = [np.arange(known.n, dtype=np.int32)]
-    for reader in readers[1:]:
-        theirs = reader.known
-        known = _with_room(known, int(theirs.ends[theirs.n]), theirs.n)
-        n, table, numbers = number(theirs.spelling, theirs.ends[: theirs.n + 1], *known)
-        known = known._replace(n=n, table=table)
-        same.append(numbers)
-    renumbered = dict(zip(map(id, readers), same, strict=True))
-    lengths = [np.diff(blocks[i][1]) for i in sorted(blocks)]
-    ends = np.concatenate(([0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))))
-    if len(readers) == 1:
-        numbers, counts = readers[0].numbers[: readers[0].used], readers[0].counts[: readers[0].used]
-    else:
-        for i in sorted(blocks):
-            reader, own = blocks[i]
-            here = slice(own[0], own[-1])
-            parts.append((renumbered[id(reader)][reader.numbers[here]], reader.counts[here]))
-        numbers, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-    tokens, place = _sorted(*known[:3])
-    return Tokens(tokens, place, ends, numbers, counts)
-
-
-def _sorted(n: int, spelling: np.ndarray, ends: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Tokens by code point, which in UTF-8 is by byte; and the place of each."""
-    from lapwing.kernels.tokens import LONG, keys
-
-    first, second = keys(spelling, ends[: n + 1])
-    order = np.argsort(first)
-    key = first[order]
-    alike = np.concatenate(([False], key[1:] == key[:-1], [False]))
-    among = np.flatnonzero(alike[1:] | alike[:-1])  # those that share their first eight bytes with others
-    some = order[among]
-    order[among] = some[np.lexsort((second[some], first[some]))]
-    is_long = second[some] & LONG == LONG
-    if is_long.any():  # what follows is a hash: their spelling decides, and that of all that begin as they do
-        places = among[np.isin(key[among], np.unique(first[some[is_long]]))]
-        content, at = spelling[: ends[n]].tobytes(), ends.tolist()
-        order[places] = sorted(order[places].tolist(), key=lambda t: content[at[t] : at[t + 1]])
-    place = np.empty(n, np.int32)
-    place[order] = np.arange(n, dtype=np.int32)
-    return spell_out(order[:, None].astype(np.int32) + np.int32(1), "", spelling, ends), place
-
-
-def spell_out(items: np.ndarray, joint: str, spelling: np.ndarray, ends: np.ndarray) -> list[str]:
-    """What kernels/tokens.py `spelled` spells, as strings."""
-    from lapwing.kernels.tokens import spelled
-
-    return spelled(items, np.frombuffer(joint.encode(), np.uint8), spelling, ends).tobytes().decode().split("\n")[:-1]
 
 
 def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:

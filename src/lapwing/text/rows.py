@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,37 +23,41 @@ class Counts(NamedTuple):
     matrix: sp.csr_matrix
 
 
-def in_order(
-    ends: np.ndarray,
-    numbers: np.ndarray,
-    counts: np.ndarray,
-    rank: np.ndarray,
-    width: int,
-    *,
-    plain: bool,
-    n_jobs: int = 1,
-) -> sp.csr_matrix:
-    """(documents, width) of counts: document i has numbers[ends[i]:ends[i+1]], whose columns are their ranks.
+class Block(NamedTuple):
+    """Some documents: document i has numbers[ends[i]:ends[i+1]], which are at `place` in some order, with their counts.
 
-    Negative ranks are left out, and those of one document that are the same added up.
+    Where tokens are not counted they stand one after the other, as in the text.
     """
-    if ends[-1] > MOST:
+
+    ends: np.ndarray  # int64
+    numbers: np.ndarray  # int32
+    counts: np.ndarray  # int32
+    place: np.ndarray  # int32
+
+
+def in_order(blocks: Sequence[Block], width: int, *, plain: bool, n_jobs: int = 1) -> sp.csr_matrix:
+    """(documents, width) of counts: the column of a number is its place.
+
+    Negative places are left out, and those of one document that are the same added up.
+    """
+    size = sum(int(block.ends[-1] - block.ends[0]) for block in blocks)
+    if size > MOST:
         raise InputError(
-            f"the documents have {int(ends[-1])} entries, and a matrix in memory holds {MOST} at most; train from disk "
+            f"the documents have {size} entries, and a matrix in memory holds {MOST} at most; train from disk "
             "(--memory), take fewer documents at a time, or fewer features (no pairs of words, no characters in a row)"
         )
-    shape = (len(ends) - 1, width)
+    shape = (sum(len(block.ends) - 1 for block in blocks), width)
     if plain:
-        columns = rank[numbers]
+        (block,) = blocks
+        columns = block.place[block.numbers]
         kept = columns >= 0
-        indptr = np.concatenate(([0], np.cumsum(kept)))[ends].astype(np.int32)
-        matrix = sp.csr_matrix((counts[kept], columns[kept], indptr), shape=shape)
+        indptr = np.concatenate(([0], np.cumsum(kept)))[block.ends].astype(np.int32)
+        matrix = sp.csr_matrix((block.counts[kept], columns[kept], indptr), shape=shape)
         matrix.sum_duplicates()  # which sorts
         return matrix
     from lapwing.kernels import rows
 
-    make = lambda first, past: rows.in_order(ends[first : past + 1], numbers, counts, rank)  # noqa: E731
-    return in_csr(in_threads(make, ends, n_jobs), shape)
+    return in_csr(filled([(block.ends, rows.in_order, block) for block in blocks], np.int32, n_jobs), shape)
 
 
 def in_csr(parts: Sequence[np.ndarray], shape: tuple[int, int]) -> sp.csr_matrix:
@@ -62,16 +68,44 @@ def in_csr(parts: Sequence[np.ndarray], shape: tuple[int, int]) -> sp.csr_matrix
     return matrix
 
 
-def in_threads(make: Callable[[int, int], Any], ends: np.ndarray, n_jobs: int) -> tuple[np.ndarray, ...]:
-    """(indptr, indices, data) of all rows, where make(first, past) gives those of some."""
-    n = len(ends) - 1
+Part = tuple[np.ndarray, Callable[..., np.ndarray], Sequence[Any]]
+
+
+def filled(parts: Sequence[Part], kind: type, n_jobs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, data) of rows that are made part by part.
+
+    A part is (ends, make, given): make(*given, indices, data) writes its rows' entries from the first place on, at most
+    ends[-1] - ends[0] of them, and returns their indptr.
+    """
+    sizes = [int(ends[-1] - ends[0]) for ends, _, _ in parts]
+    starts = np.cumsum([0, *sizes]).tolist()
+    indices, data = np.empty(starts[-1], np.int32), np.empty(starts[-1], kind)
+
+    def make(part: Part, first: int, past: int) -> np.ndarray:
+        return part[1](*part[2], indices[first:past], data[first:past])
+
+    with in_threads(n_jobs) as run:
+        indptrs = list(run(make, parts, starts[:-1], starts[1:]))
+    used = [int(indptr[-1]) for indptr in indptrs]
+    if used != sizes:
+        here = [slice(start, start + size) for start, size in zip(starts, used, strict=False)]
+        indices, data = (np.concatenate([whole[one] for one in here]) for whole in (indices, data))
+    before = np.cumsum([0, *used]).tolist()
+    rows = (indptr[1:] + start for indptr, start in zip(indptrs, before, strict=False))
+    return np.concatenate([np.zeros(1, np.int32), *rows], dtype=np.int32), indices, data
+
+
+@contextmanager
+def in_threads(n_jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map`, on so many threads."""
     if n_jobs == 1:
-        return make(0, n)
-    cuts = np.searchsorted(ends, np.linspace(ends[0], ends[-1], n_jobs + 1)[1:-1]).tolist()
-    cuts = [0, *cuts, n]
+        yield map
+        return
     with ThreadPoolExecutor(n_jobs) as pool:
-        parts = list(pool.map(make, cuts[:-1], cuts[1:]))
-    before = np.cumsum([0, *(part[0][-1] for part in parts)])
-    starts = [part[0][1:] + start for part, start in zip(parts, before.tolist(), strict=False)]
-    indptr = np.concatenate([np.zeros(1, np.int32), *starts], dtype=np.int32)
-    return indptr, *(np.concatenate([part[k] for part in parts]) for k in (1, 2))
+        yield pool.map
+
+
+def cut(ends: np.ndarray, n: int) -> list[tuple[int, int]]:
+    """(first, past) of n pieces of documents that have about as many entries."""
+    cuts = np.searchsorted(ends, np.linspace(ends[0], ends[-1], n + 1)[1:-1]).tolist()
+    return list(pairwise([0, *cuts, len(ends) - 1]))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.text.reading import in_batches, read_tokens, terms_of
+from lapwing.text.rows import Block, in_threads
 from lapwing.text.settings import TextSettings
 
 
@@ -35,4 +36,10 @@ def read_sequences(batches: Iterable[list[str]], settings: TextSettings, *, plai
     """The same for documents in batches."""
     read = read_tokens(batches, settings, counting=False, plain=plain, n_jobs=n_jobs)
     terms, term_of = terms_of(read.tokens, settings)
-    return Sequences(terms, term_of[read.place][read.numbers], read.ends)
+    with in_threads(n_jobs) as run:
+        numbers = list(run(_numbers, read.by_term(term_of)))
+    return Sequences(terms, np.concatenate(numbers), read.ends)
+
+
+def _numbers(block: Block) -> np.ndarray:
+    return block.place[block.numbers[block.ends[0] : block.ends[-1]]]

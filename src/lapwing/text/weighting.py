@@ -11,9 +11,10 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.rows import in_csr, in_threads
+from lapwing.text.rows import cut, filled, in_csr
 from lapwing.text.settings import TextSettings
 
+OFTEN = 1000  # all counts up to here are weighed, whether they occur or not
 WORTH_A_KERNEL = 2**18  # entries; fewer are weighed before a kernel is loaded
 
 
@@ -53,8 +54,9 @@ def weigh(
     n_documents         |D|
     column_of           (t,) int32 the column of each of `width`, which keeps their order; -1 for none
     """
-    occurs = np.flatnonzero(np.bincount(counts.data, minlength=1))
-    tf_of = np.zeros(int(occurs[-1]) + 1 if len(occurs) else 1)  # no longer than the longest text
+    most = int(counts.data.max(initial=0))  # no longer than the longest text
+    occurs = np.arange(1, most + 1) if most <= OFTEN else np.flatnonzero(np.bincount(counts.data))
+    tf_of = np.zeros(most + 1)
     tf_of[occurs] = [tf(n, settings) for n in occurs.tolist()]
     idf_of = idf(document_frequency, n_documents, settings)
     shape = (counts.shape[0], width)
@@ -62,11 +64,9 @@ def weigh(
         return in_csr(_plain(counts, tf_of, idf_of, settings.cosine, column_of), shape)
     from lapwing.kernels import rows
 
-    def some(first: int, past: int) -> tuple[np.ndarray, ...]:
-        indptr = counts.indptr[first : past + 1]
-        return rows.weigh(indptr, counts.indices, counts.data, tf_of, idf_of, settings.cosine, column_of)
-
-    return in_csr(in_threads(some, counts.indptr, n_jobs), shape)
+    given = (counts.indices, counts.data, tf_of, idf_of, settings.cosine, column_of)
+    pieces = [counts.indptr[first : past + 1] for first, past in cut(counts.indptr, n_jobs)]
+    return in_csr(filled([(indptr, rows.weigh, (indptr, *given)) for indptr in pieces], np.float64, n_jobs), shape)
 
 
 def _plain(

@@ -1,0 +1,58 @@
+"""Distinct tokens or n-grams in order: every thread sorts those that it met, and the lists are merged, two at a time.
+
+Tokens are in the order of their code points, which in UTF-8 is that of their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+Placed = tuple[Sequence[np.ndarray], list[np.ndarray]]  # items in order; of one list or several, the places among them
+Merge = Callable[..., tuple[np.ndarray, ...]]
+
+
+def in_order(n: int, spelling: np.ndarray, ends: np.ndarray) -> Placed:
+    """The first n tokens of spelling[ends[t]:ends[t+1]], as kernels/tokens.py `merge` has them."""
+    from lapwing.kernels.tokens import LONG, keys, spelled
+
+    first, second = keys(spelling, ends[: n + 1])
+    order = np.argsort(first)
+    key = first[order]
+    alike = np.concatenate(([False], key[1:] == key[:-1], [False]))
+    among = np.flatnonzero(alike[1:] | alike[:-1])  # those that share their first eight bytes with others
+    some = order[among]
+    order[among] = some[np.lexsort((second[some], first[some]))]
+    is_long = second[some] & LONG == LONG
+    if is_long.any():  # what follows is a hash: their spelling decides, and that of all that begin as they do
+        places = among[np.isin(key[among], np.unique(first[some[is_long]]))]
+        content, at = spelling[: ends[n]].tobytes(), ends.tolist()
+        order[places] = sorted(order[places].tolist(), key=lambda t: content[at[t] : at[t + 1]])
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    past = np.zeros(n + 1, np.int64)
+    np.cumsum(np.diff(ends[: n + 1])[order] + 1, out=past[1:])
+    written = spelled(order[:, None].astype(np.int32) + np.int32(1), np.empty(0, np.uint8), spelling, ends)
+    return (key, second[order], written, past), [place]
+
+
+def names(tokens: Sequence[np.ndarray]) -> list[str]:
+    """Of tokens in order, as strings."""
+    return tokens[2].tobytes().decode().split("\n")[:-1]
+
+
+def merged(lists: Sequence[Placed], merge: Merge, run: Callable[..., Iterable[Placed]]) -> Placed:
+    """All of them as one, with the places of those in each.
+
+    merge   a kernel: two lists in order to one, and the places there of the items of both
+    run     `map`, perhaps on several threads
+    """
+
+    def both(one: Placed, other: Placed) -> Placed:
+        *items, place, other_place = merge(*one[0], *other[0])
+        return items, [*(place[own] for own in one[1]), *(other_place[own] for own in other[1])]
+
+    while len(lists) > 1:
+        lists = [*run(both, lists[:-1:2], lists[1::2]), *lists[len(lists) // 2 * 2 :]]
+    return lists[0]
