@@ -27,8 +27,9 @@ def in_order(n: int, spelling: np.ndarray, ends: np.ndarray) -> Placed:
     is_long = second[some] & LONG == LONG
     if is_long.any():  # what follows is a hash: their spelling decides, and that of all that begin as they do
         places = among[np.isin(key[among], np.unique(first[some[is_long]]))]
-        content, at = spelling[: ends[n]].tobytes(), ends.tolist()
-        order[places] = sorted(order[places].tolist(), key=lambda t: content[at[t] : at[t + 1]])
+        content, tokens = spelling[: ends[n]].tobytes(), order[places]
+        words = [content[start:end] for start, end in np.column_stack((ends[tokens], ends[tokens + 1])).tolist()]
+        order[places] = tokens[sorted(range(len(words)), key=words.__getitem__)]
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
     past = np.zeros(n + 1, np.int64)
