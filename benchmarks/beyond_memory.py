@@ -127,9 +127,7 @@ def main() -> None:
         code, seconds, peak, out, err = watched(command + more, bound)
         busy = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
         said = json.loads(out) if code == 0 else {}
-        print(
-            f"{name}: exit code {code} after {seconds:.0f} s, {busy:.0f} of CPU, limit {'none' if bound is None else given.memory}"
-        )
+        print(f"{name}: exit code {code} after {seconds:.0f} s, {busy:.0f} s of CPU, limit {bound}")
         print("  largest " + ", ".join(f"{what} {value / 1e6:,.0f} MB" for what, value in peak.items()))
         if said:
             models[name] = (given.folder / "model.lapwing").read_bytes()

@@ -11,6 +11,7 @@ import pytest
 
 from lapwing import corpus
 from lapwing.corpus import Corpus
+from lapwing.corpus.streams import damaged
 from lapwing.errors import CorpusError
 
 from .build import ARCHIVES, COMPRESS, CORPORA, folder, packed
@@ -150,3 +151,7 @@ def test_paths_that_climb_out_of_the_archive_write_nothing(tmp_path: Path) -> No
         zipped.writestr("/y/2", "b")
     assert corpus.read(path).categories() == ["x", "y"]
     assert [p.name for p in tmp_path.iterdir()] == ["evil.zip"]
+
+
+def test_too_little_memory_is_not_called_damage() -> None:
+    assert "not enough memory to read it; allow less (--memory)" in str(damaged(MemoryError(), "big.jsonl"))

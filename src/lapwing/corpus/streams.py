@@ -74,6 +74,8 @@ def damaged(error: BaseException, where: str) -> CorpusError:
         return CorpusError("no such file or folder", where)
     if isinstance(error, PermissionError):
         return CorpusError("permission to read it is denied", where)
+    if isinstance(error, MemoryError):  # headers of damaged archives ask for any amount
+        return CorpusError("not enough memory to read it; allow less (--memory), or see whether it is damaged", where)
     said = str(error) or type(error).__name__
     if isinstance(error, RuntimeError) and "encrypted" in said:
         said = "it is encrypted"
