@@ -362,6 +362,22 @@ def test_integers_are_as_narrow_as_they_can_be() -> None:
     assert from_bytes(content).weights.indices.dtype == np.int32
 
 
+def test_weights_of_24_bits_take_half_the_room() -> None:
+    made = with_promises()
+    assert made.calibration is None
+    weights = made.weights.copy()
+    weights.data = weights.data.astype(np.float32).astype(np.float64)
+    short = replace(made, weights=weights)
+    content = to_bytes(short)
+    tensors = unpack(content)
+    assert tensors["weights_data"].dtype == np.float32
+    assert_same(from_bytes(content), short)
+    assert from_bytes(content).weights.dtype == np.float64
+    for name in ("weights_data", "intercepts"):
+        with pytest.raises(ModelFileError, match="wrong type"):
+            from_bytes(retyped(content, name, tensors[name].astype(np.float16)))
+
+
 def test_narrow_integers_are_looked_at_as_all_others() -> None:
     content = to_bytes(with_promises())
     index = unpack(content)["weights_index"]

@@ -109,6 +109,17 @@ def test_a_desk_is_left_as_it_was_and_threads_change_nothing() -> None:
         assert list(pool.map(bits, tasks)) == alone
 
 
+def test_weights_have_24_bits_in_every_feature() -> None:
+    X = matrix(5)
+    problem = Problem(sp.csr_matrix(sp.hstack([X, X[:, :60], X[:, :60]])))
+    arrays = problem.merge(ElasticNet().compile(30.0, D + 120))
+    found = RareSolver(problem, np.ones(N)).fit(rare_documents(X, 5, 12), arrays, tol=1e-10)
+    assert found.converged
+    assert (problem.alike[found.columns] == 3).any()
+    _, weights = problem.spread_few(found.columns, found.weights)
+    assert (weights == weights.astype(np.float32)).all()
+
+
 def test_a_start_at_the_optimum_stays_there() -> None:
     X = matrix(4)
     problem, positives = Problem(X), rare_documents(X, 4, 20)

@@ -17,7 +17,7 @@ from lapwing.formats.model_file import to_bytes
 from lapwing.selection import variance
 from lapwing.stats.links import sigmoid
 from lapwing.text import TextSettings
-from lapwing.training import NgramSettings, TrainSettings, learn, ngram_search
+from lapwing.training import NgramSettings, TrainSettings, learn, ngram_search, portions
 
 
 def corpus(n: int = 400, classes: int = 6, seed: int = 0, exclusive: bool = False) -> tuple[Corpus, np.ndarray]:
@@ -216,6 +216,24 @@ def test_some_of_many_exclusive_classes_are_judged_one_by_one(monkeypatch: pytes
     assert "accuracy" not in some.held_out
     assert some.held_out["relative_log_loss"] < 1.0
     assert some.conformal is None
+
+
+def test_categories_that_are_not_judged_keep_their_base_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where scores are to be stretched: from the base rate of each, not all from one point."""
+    from lapwing.selection.calibration import Line
+    from lapwing.training import held_out
+
+    data = corpus(n=900)[0]
+    labels = [tuple(k for k in row if k == 0 or i % (4 * k) == 0) for i, row in enumerate(data.labels)]
+    task = learn_task(replace(data, labels=labels))  # type: ignore[arg-type]
+    monkeypatch.setattr(held_out, "SAMPLE", 2)
+    judged = held_out.sample_rows(task, every=False)
+    judge = held_out.Judge(task, judged.tolist(), portions(data, 5, TrainSettings()))
+    rate = np.array([np.log(len(task.positives(k)) / (900 - len(task.positives(k)))) for k in range(6)])
+    stretched = 1.5 * rate + held_out._offsets(judge, Line(1.5, 0.8))
+    assert np.ptp(rate) > 2.0
+    assert np.allclose(stretched - rate, (0.5 * rate + 0.8)[judged].mean())
+    assert (held_out._offsets(judge, Line(1.0, 0.8)) == 0.8).all()
 
 
 def learn_task(data: Corpus):  # type: ignore[no-untyped-def]

@@ -1,7 +1,7 @@
 """The model file: a safetensors container with one metadata key holding canonical JSON.
 
-Schema 2, in which integers have the narrowest type that holds them; a model that schema 1 can hold, without short
-n-grams and all that unseen documents taught, is written as that. Tensors: terms (UTF-8 bytes of all names) with
+Schema 2, in which integers and weights have the narrowest type that holds them; a model that schema 1 can hold, without
+short n-grams and all that unseen documents taught, is written as that. Tensors: terms (UTF-8 bytes of all names) with
 terms_ptr, document_frequency for text models and, where a prior named any, `named`, the terms that have a column
 however rare; weights by rows (weights_ptr, weights_index, weights_data), intercepts, thresholds, and one fit_* entry
 per category; calibration_* where unseen documents calibrated it, the weights being those before that; conformal_* where
@@ -176,7 +176,7 @@ def to_bytes(model: LinearModel) -> bytes:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
     exact: dict[str, np.ndarray] = {k: np.ascontiguousarray(v, dtype=types[k]) for k, v in tensors.items()}
     if header["schema"] > 1:
-        exact = {name: _narrow(values) for name, values in exact.items()}
+        exact = {name: _narrow(name, values) for name, values in exact.items()}
     try:
         content = pack(exact, metadata={KEY: _canonical(header)})
     except (TypeError, ValueError, RecursionError) as error:
@@ -195,8 +195,12 @@ def _schema(model: LinearModel) -> int:
     return 2 if new or unseen or len(model.sketch) or model.coupling != Coupling() else 1
 
 
-def _narrow(values: np.ndarray) -> np.ndarray:
-    """Integers in the first of `_NARROW` that holds them all."""
+def _narrow(name: str, values: np.ndarray) -> np.ndarray:
+    """Integers in the first of `_NARROW` that holds them all, weights as numbers of 32 bits where these are equal."""
+    if name == "weights_data":
+        with np.errstate(over="ignore"):
+            half = values.astype(np.float32)
+        return half if np.array_equal(half, values) else values
     if values.dtype.kind != "i" or values.min(initial=0) < 0:
         return values
     largest = values.max(initial=0)
@@ -205,7 +209,8 @@ def _narrow(values: np.ndarray) -> np.ndarray:
 
 def _wide(values: np.ndarray, dtype: type, name: str, schema: int) -> np.ndarray:
     """As the type that the rest of the package knows; numbers that it does not hold come out negative."""
-    narrow = schema > 1 and np.issubdtype(dtype, np.signedinteger) and values.dtype in _NARROW
+    types = (np.float32,) if name == "weights_data" else _NARROW if np.issubdtype(dtype, np.signedinteger) else ()
+    narrow = schema > 1 and values.dtype in types
     _need((values.dtype == dtype or narrow) and values.ndim == 1, f"{name} has the wrong type or shape")
     return values.astype(dtype, copy=False)
 

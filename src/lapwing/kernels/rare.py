@@ -5,7 +5,6 @@
 The problem and the plan are those of kernels/newton.py. But a document that is neither positive nor holds a word of the
 working set has the score β_d, whatever it is: all such documents together are one, with the sum of their weights. Only
 those that are *touched* have a margin of their own. They have places e = 0 … t-1, the p positives first.
-
 Prices of words are in kernels/rare_prices.py.
 """
 
@@ -209,6 +208,27 @@ def _model(entries, desk, p, rest, theta, bends, m, G, H):
     for a in range(m):
         for b in range(a):
             H[b, a] = H[a, b]
+
+
+@part
+def _margins(entries, p, beta, out):
+    """out_e = y_e x_e·β, of coefficients of the working set or a step of them."""
+    _, pointer, column, value = entries
+    for e in range(pointer.size - 2):
+        score = beta[0]
+        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
+            score += value[k] * beta[np.uint32(column[k])]
+        out[e] = score if e < p else -score
+
+
+@part
+def _round(ground, desk, prior, m):
+    """Weights of 24 bits for every feature (those that are alike share one): a model file has them in half the room."""
+    for a in range(1, m):
+        j = desk.features[a]
+        if desk.beta[j] != prior.mode[j]:
+            desk.beta[j] = np.float64(np.float32(desk.beta[j] / ground.alike[j])) * ground.alike[j]
+    return taken(desk.beta, desk.features, m)
 
 
 @part
@@ -419,9 +439,7 @@ def _end(desk, m, t):
 
 @part
 def _room(H, m):
-    if m <= H.shape[0]:
-        return H
-    return np.empty((m + m // 2 + 32, m + m // 2 + 32))
+    return H if m <= H.shape[0] else np.empty((m + m // 2 + 32, m + m // 2 + 32))
 
 
 @part
@@ -439,9 +457,7 @@ def _renew(columns, ground, desk, prior, category, strength, standing, best, m, 
 def _first(entries, desk, category, t, rest, margin, G):
     """Where the fit stands at its start, all documents that are not touched at `margin`; G is the loss's gradient."""
     link, p = category.link, category.positives.size
-    _predict(entries, desk, p, taken(desk.beta, desk.features, G.size), link)
-    for e in range(t):
-        desk.margin[e] = desk.shift[e]
+    _margins(entries, p, taken(desk.beta, desk.features, G.size), desk.margin)
     loss, theta = loss_theta(margin, link)
     loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss
     _gradient(entries, desk, p, desk.theta, rest * theta, G)
@@ -542,6 +558,10 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             if violators > m // MANY:
                 continue
         if exactly:
+            rounded = _round(ground, desk, prior, m)
+            _margins(entries, p, rounded, desk.margin)
+            loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss_theta(margin0, link)[0]
+            objective = loss + penalty(local, rounded)
             _gradient(entries, desk, p, desk.theta, rest * theta0, G)
             dual, _ = _dual(desk, prior, link, m, 0, desk.theta, theta0, t, rest, loss, margin0)
             itself = stalled or objective - dual <= ENOUGH * tol * objective

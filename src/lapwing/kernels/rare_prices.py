@@ -41,6 +41,7 @@ class Ground(NamedTuple):
     order   (d,) words by falling bulk_j / l1_j
     frequent   the matrix by rows with its frequent words alone, these by
     number  (d,) -1 for all others
+    alike   (d,) features that share a word's weight
     """
 
     weight: np.ndarray
@@ -51,6 +52,7 @@ class Ground(NamedTuple):
     order: np.ndarray
     frequent: Sparse
     number: np.ndarray
+    alike: np.ndarray
 
 
 class Desk(NamedTuple):

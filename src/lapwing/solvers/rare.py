@@ -113,7 +113,7 @@ class RareSolver:
         self.layout = layout or _Layout(problem)
         columns = problem.matrix.columns
         self.sums, self.bulk, squares = (column_sums(columns, weight, of)[:-1] for of in (None, np.abs, np.square))
-        self.norm = np.sqrt(squares)
+        self.norm, self.alike = np.sqrt(squares), problem.alike[:-1].astype(np.float64)
         self._last: tuple[PriorArrays, Ground] | None = None
 
     def reweighted(self, weight: np.ndarray) -> RareSolver:
@@ -127,7 +127,9 @@ class RareSolver:
         if last is None or last[0] is not arrays:
             order = np.argsort(-self.bulk / arrays.l1[:-1], kind="stable").astype(np.int32)
             layout, total = self.layout, float(np.sum(self.weight))
-            ground = Ground(self.weight, total, self.sums, self.bulk, self.norm, order, layout.frequent, layout.number)
+            ground = Ground(
+                self.weight, total, self.sums, self.bulk, self.norm, order, layout.frequent, layout.number, self.alike
+            )
             last = self._last = arrays, ground
         return last[1]
 

@@ -363,7 +363,7 @@ def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decision
     """All that hangs on the scores of unseen documents."""
     task, settings = judge.task, judge.task.settings
     common, own = judge.lines(seen.scores, judge.seen) if settings.calibrate else (Line(), [Line()] * len(judge.rows))
-    slope, offset = np.full(len(task), common.slope), np.full(len(task), common.offset)
+    slope, offset = np.full(len(task), common.slope), _offsets(judge, common)
     slope[judge.rows], offset[judge.rows] = zip(*own, strict=True)
     lines = slope[judge.rows], offset[judge.rows]
     thresholds = np.full(len(task), np.nan)
@@ -376,6 +376,21 @@ def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decision
         thresholds=thresholds,
         **_honest(judge, seen, common, list(own)),
     )
+
+
+def _offsets(judge: Judge, mean: Line) -> np.ndarray:
+    """(rows,) of categories that were not judged.
+
+    The mean's at the mean base rate of those that were, and elsewhere such that a document without any word of the
+    category keeps its base rate: what a stronger prior draws to 0 is weights.
+    """
+    task = judge.task
+    if len(judge.rows) == len(task) or task.settings.class_weight is not None:
+        return np.full(len(task), mean.offset)
+    total = float(task.weights.sum())
+    inside = (task.targets.member.T @ task.weights)[list(task.targets.fitted)]
+    rate = judge.link.quantile(np.clip(inside, 0.5, total - 0.5) / total)
+    return np.asarray(mean.offset + (1.0 - mean.slope) * (rate - rate[judge.rows].mean()))
 
 
 def _honest(judge: Judge, seen: OutOfFold, mean: Line, near: list[Line]) -> dict[str, Any]:
