@@ -365,6 +365,28 @@ def _aim(rows, weight, squares, lane, lanes, search, relative):
     search.left[lane] = 5 if relative > EARLY else 15 if relative > CLOSE else 200
 
 
+@part
+def _next(
+    rows, offset, documents, mode, l2, prior, slot, c, lane, lanes, shared, search, beta, answers, tol, max_rounds
+):
+    """Certify; where the gap is too wide, find the next direction or begin to. Returns what the lane is at then."""
+    theta = answers.dual[c]
+    relative, then = _certify(mode, l2, shared.flat[prior], c, lane, lanes, beta, answers, tol, max_rounds)
+    if then == GRADIENT:
+        _back(rows, offset, documents, lane, lanes, beta, theta)
+    elif then == DIRECTION:
+        answers.rounds[c] += 1
+        curvatures(lanes.margin[lane], theta, documents.weight, documents.link, lanes.curvature[lane])
+        if lanes.trust[lane] == FULL and not has(offset):
+            then = _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, relative, tol)
+        if then == DIRECTION:
+            _aim(rows, documents.weight, shared.squares[slot], lane, lanes, search, relative)
+            then = BEGIN
+    if then == IDLE:
+        answers.kkt[c], answers.kkt_bound[c] = _violation(lanes.gradient[lane], beta, mode)
+    return then
+
+
 @kernel
 def fit(rows, offset, categories, betas, turns, tol, max_rounds):
     """Fit K categories.
@@ -375,7 +397,7 @@ def fit(rows, offset, categories, betas, turns, tol, max_rounds):
     turns    (K,) the order in which categories take lanes
     """
     Y, weights, weighs, link, modes, l2s, which = categories
-    (K, n), size, centred = Y.shape, betas.shape[1], has(offset)
+    (K, n), size = Y.shape, betas.shape[1]
     answers = Answers(
         np.full(K, np.inf), np.empty(K), np.empty(K), np.empty(K), np.zeros(K, np.int64), np.zeros(K, np.bool_),
         np.empty((K, n)),
@@ -428,27 +450,16 @@ def fit(rows, offset, categories, betas, turns, tol, max_rounds):
                     A[i, lane] = 0.0
                 at[lane] = STEP
 
-        # Where a gradient has come: measure the gap; if it is too wide, find the next direction or begin to.
+        # Where a gradient has come, see whether it is the last one.
         split(those(at, GRADIENT, some), out, lanes.gradient)
         for lane in those(at, GRADIENT, some):
             c = category[lane]
             w, k = weighs[c], which[c]
-            documents, slot, theta = Documents(Y[c], weights[w], link), w if alike else lane, answers.dual[c]
-            relative, at[lane] = _certify(
-                modes[k], l2s[k], shared.flat[k], c, lane, lanes, betas[c], answers, tol, max_rounds
-            )
-            if at[lane] == GRADIENT:
-                _back(rows, offset, documents, lane, lanes, betas[c], theta)
-            elif at[lane] == DIRECTION:
-                answers.rounds[c] += 1
-                curvatures(lanes.margin[lane], theta, documents.weight, link, lanes.curvature[lane])
-                if lanes.trust[lane] == FULL and not centred:
-                    at[lane] = _by_few(rows, documents, l2s[k], k, slot, c, lane, lanes, shared, answers, relative, tol)
-                if at[lane] == DIRECTION:
-                    _aim(rows, documents.weight, shared.squares[slot], lane, lanes, search, relative)
-                    at[lane] = BEGIN
-            if at[lane] == IDLE:
-                answers.kkt[c], answers.kkt_bound[c] = _violation(lanes.gradient[lane], betas[c], modes[k])
+            documents, slot = Documents(Y[c], weights[w], link), w if alike else lane
+            at[lane] = _next(
+                rows, offset, documents, modes[k], l2s[k], k, slot, c, lane, lanes, shared, search, betas[c], answers,
+                tol, max_rounds,
+            )  # fmt: skip
 
         beginning = those(at, BEGIN, some)
         if beginning.size > 0:
