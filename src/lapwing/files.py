@@ -1,4 +1,4 @@
-"""Files as every room reads and writes them: regular ones only, and a new one is whole or not there.
+"""Files as every room reads and writes them: regular ones only, a new one whole or not there, one that grows locked.
 
 A device, a pipe or a socket in a file's place is refused by name. A symbolic link is followed: what it points to is
 written, and the link stays.
@@ -6,13 +6,22 @@ written, and the link stays.
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, Any
 
 from lapwing.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -51,6 +60,19 @@ def output_target(path: str | os.PathLike[str], name: str = "the output") -> Pat
 
 def _kind(mode: int) -> str:
     return _KINDS.get(stat.S_IFMT(mode), "something else")
+
+
+def lock(stream: IO[Any], refusal: str) -> None:
+    """Have an open file for this process alone, until it closes it or dies. Where another has it, it is closed, and the
+    refusal raised."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        stream.close()
+        raise InputError(refusal) from error
+    except OSError:  # a file system without locks
+        log.info("%s cannot be locked", stream.name)
 
 
 def write_beside(path: str | os.PathLike[str], content: bytes) -> None:

@@ -21,12 +21,7 @@ from types import TracebackType
 from typing import IO, TypeVar
 
 from lapwing.errors import InputError
-from lapwing.files import output_target
-
-try:
-    import fcntl
-except ImportError:  # there is none on Windows
-    fcntl = None  # type: ignore[assignment]
+from lapwing.files import lock, output_target
 
 log = logging.getLogger(__name__)
 
@@ -133,16 +128,7 @@ def _open_alone(path: Path) -> IO[bytes]:
     while True:
         output_target(path, "the checkpoint")  # a pipe would be waited for
         stream = open(path, "a+b")  # noqa: SIM115  whoever asked closes it
-        try:
-            if fcntl is not None:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            stream.close()
-            raise InputError(
-                f"another run is writing {path}; wait until it is done, or give this one another output"
-            ) from error
-        except OSError:  # a file system without locks
-            log.info("%s cannot be locked", path)
+        lock(stream, f"another run is writing {path}; wait until it is done, or give this one another output")
         if path.exists() and os.path.samestat(os.fstat(stream.fileno()), path.stat()):
             stream.seek(0)
             return stream

@@ -19,7 +19,7 @@ from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.gram import ROUNDING, SHORTEST
 from lapwing.kernels.loss import assign, bend, fill, in_turn, intercept_only, losses, majorant
 from lapwing.kernels.nouns import Result
-from lapwing.kernels.quadratic import cholesky, dots, substitute
+from lapwing.kernels.quadratic import add_products, cholesky, substitute
 
 CHUNK = 512  # features of the documents that lie in the cache together
 
@@ -53,12 +53,7 @@ def _kernel_matrix(X, l2, K):
             root = 1.0 / np.sqrt(l2[first + j])
             for i in range(n):
                 chunk[i, j] = X[i, first + j] * root
-        for a in range(0, whole, 4):
-            for b in range(0, a + 4, 4):
-                dots(chunk, a, b, width, sums)
-                for p in range(4):
-                    for q in range(4):
-                        K[a + p, b + q] += sums[p, q]
+        add_products(chunk, width, sums, K)
     for a in range(n):
         for b in range(a):
             K[b, a] = K[a, b]

@@ -30,7 +30,7 @@ from lapwing.kernels.loss import (
     violations,
 )
 from lapwing.kernels.nouns import Result
-from lapwing.kernels.quadratic import cholesky, dots, newton_step, substitute, sweep
+from lapwing.kernels.quadratic import add_products, cholesky, newton_step, substitute, sweep
 from lapwing.kernels.working_set import local_prior, taken
 
 CHUNK = 256  # documents whose weighted features lie in the cache together
@@ -97,12 +97,7 @@ def _gram(Z, working, m, curvature, chunk, H):
             row, weighted = Z[working[a]], chunk[a]
             for i in range(width):
                 weighted[i] = root[first + i] * row[first + i]
-        for a in range(0, whole, 4):
-            for b in range(0, a + 4, 4):
-                dots(chunk, a, b, width, sums)
-                for p in range(4):
-                    for q in range(4):
-                        H[a + p, b + q] += sums[p, q]
+        add_products(chunk, width, sums, H)
     for a in range(m):
         for b in range(a):
             H[b, a] = H[a, b]

@@ -44,6 +44,17 @@ dots = part(dots, fastmath=REASSOCIATING)
 
 
 @part
+def add_products(A, n, sums, out):
+    """out += A Aᵀ over the first n columns of A, which has a multiple of four rows: the lower half; `sums` is room."""
+    for a in range(0, A.shape[0], 4):
+        for b in range(0, a + 4, 4):
+            dots(A, a, b, n, sums)
+            for p in range(4):
+                for q in range(4):
+                    out[a + p, b + q] += sums[p, q]
+
+
+@part
 def cholesky(A, n, lost):
     """The leading n×n of A, symmetric and given by its lower triangle, becomes its factor.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.errors import InputError, LapwingError
-from lapwing.files import output_target
+from lapwing.files import lock, output_target
 
 
 class Answers:
@@ -66,7 +66,7 @@ class _Lines:
         except OSError as error:
             raise InputError(f"cannot open {path}: {error.strerror or error}") from error
         try:
-            _lock(self._file, path)
+            lock(self._file, f"{path} is open in another `lapwing label`; end that one, or name another file with -o")
             self.entries, self._ends = self._read(self._file.read())
             self._cut()
         except BaseException:
@@ -145,22 +145,6 @@ def _begun(line: bytes) -> bool:
     """Whether a crash of ours can have left it: the beginning of a record, or the zeros of a block never written."""
     start = b'{"id": "'
     return not line.endswith(b"\n") and (line.startswith(start) or start.startswith(line) or not line.strip(b"\0"))
-
-
-def _lock(file: Any, path: Path) -> None:
-    """Two sessions would write over each other's answers. The lock goes with the process that holds it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows has none of this kind
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(
-            f"{path} is open in another `lapwing label`; end that one, or name another file with -o"
-        ) from None
-    except OSError:  # a file system without locks
-        return
 
 
 def _sync_folder(folder: Path) -> None:

@@ -23,11 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from lapwing.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # there is none on Windows
-    fcntl = None  # type: ignore[assignment]
+from lapwing.files import lock
 
 log = logging.getLogger(__name__)
 
@@ -65,17 +61,9 @@ class WorkFolder:
             raise InputError(f"{self.path} is there, and is no work folder of lapwing's; give another --work-dir")
         with _disk(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.path / "lock", "ab")  # noqa: SIM115  closed by close()
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self.close()
-            raise InputError(
-                f"another run is using {self.path}; wait until it is done, or give this one another --work-dir"
-            ) from error
-        except OSError:  # a file system without locks
-            log.info("%s cannot be locked", self.path)
+            stream = open(self.path / "lock", "ab")  # noqa: SIM115  closed by close()
+        lock(stream, f"another run is using {self.path}; wait until it is done, or give this one another --work-dir")
+        self._lock = stream
         self._take_over()
         _open.add(str(self.path.absolute()))
         return self
