@@ -19,6 +19,7 @@ from lapwing.shards.folder import BY_VALUE, LIST, check_attached, in_use
 DEATHS = 10
 ATTEMPTS = 5  # to send what all pieces share
 ANSWER = 10  # seconds within which a scheduler answers
+BACK = "5 minutes"  # within which a worker of a local cluster is started again
 
 
 class Cluster:
@@ -171,6 +172,7 @@ def connect(cluster: str, workers: int | None = None, threads: int = 1) -> Any:
     """A client of a cluster: "local", an address, or a scheduler's JSON file. `workers` processes and `threads` each
     are for a local one."""
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise SettingsError('a cluster needs Dask: pip install "lapwing[dask]"') from error
@@ -178,6 +180,8 @@ def connect(cluster: str, workers: int | None = None, threads: int = 1) -> Any:
         raise SettingsError("workers are counted for a local cluster only; another has those it has")
     try:
         if cluster == "local":
+            # Dask would give up a worker that was killed and is not back in 15 seconds; a busy machine takes longer.
+            dask.config.set({"distributed.deploy.lost-worker-timeout": BACK})
             return Client(LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=":0"))
         if cluster.endswith(".json"):
             return Client(scheduler_file=cluster, timeout=ANSWER)
