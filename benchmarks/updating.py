@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--rank 20] [--river] [--vw] [--peers-only]
     .venv/bin/python benchmarks/updating.py --cost [--categories 10] [--batches 10] [--rank 20]
+    .venv/bin/python benchmarks/updating.py --choose [full rank close]
 
 The first batch trains a model with all defaults. After each further one, on the test part: macro F1 over the categories
 that occur in it, log loss relative to that of the base rates, and the seconds of processors that the step took, all
@@ -9,7 +10,7 @@ threads together.
 
     update, diagonal   lapwing.update: the past as a quadratic, its curvature on the diagonal
     update, rank 20    the same with as much of the curvature between weights as a matrix of that rank holds
-    update, full       the same with the curvature between all weights of a category
+    update, full       the same with the curvature between all words with a weight, or close to one, of a category
     refit on all       lapwing.train on all batches so far, with the variance of the first
     batch alone        the same on the last batch only
     scikit-learn       SGDClassifier(loss="log_loss").partial_fit per category, over the first batch's TfidfVectorizer
@@ -18,6 +19,9 @@ threads together.
 
 With --cost, what an update takes as the past grows: seconds of one core for categories of a given variance without
 calibration, the size of the model, and of its file.
+
+With --choose, what the numbers of training/memory.py are chosen by, without a look at the test part: seven batches, one
+update after the other, and on the last three how far the probabilities are from those of a fit to all seven at once.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from typing import Any
 import numpy as np
 from _corpora import path, reuters_dates
 
+import lapwing.training.memory
 from lapwing import update
 from lapwing.corpus import Corpus, read
 from lapwing.evaluate import membership
@@ -155,9 +160,13 @@ def main() -> None:
     parser.add_argument("--vw", action="store_true")
     parser.add_argument("--peers-only", action="store_true")
     parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--choose", nargs="*", choices=["full", "rank", "close"])
     given = parser.parse_args()
     parts, test = batches(given.batches, given.categories)
     print(f"{[len(part) for part in parts]} training documents, {len(test)} test documents")
+    if given.choose is not None:
+        choose(parts, given.choose or ["full", "rank", "close"], given.rank)
+        return
     if given.cost:
         cost(parts, ("diagonal", given.rank, "full"))
         return
@@ -204,9 +213,40 @@ def cost(parts: list[Corpus], kinds: Sequence[str | int]) -> None:
             print(f"{kind!s:9} batch {k:2}  {spent:5.2f} s  {size}, {len(to_bytes(model)) / 1e6:.2f} MB", flush=True)
 
 
+def choose(parts: list[Corpus], which: Sequence[str], rank: int) -> None:
+    """A table: the curvature, how many words it is between at least and how close to a weight they are; worth, size."""
+    settings, judges = TrainSettings(n_jobs=-1, variance=3160.0, calibrate=False), reduce(merged, parts[7:])
+    exact = learn(reduce(merged, parts[:7]), settings, curvature="none").model
+    tried: dict[str, list[tuple[str | int, int, float]]] = {
+        "full": [("full", between, 0.2) for between in (0, 150, 300, 500)],
+        "rank": [(rank, 300, 0.2)],
+        "close": [(kind, 300, close) for kind in ("full", rank) for close in (0.1, 0.4)],
+    }
+    for kind, between, close in (one for name in which for one in tried[name]):
+        numbers: Any = lapwing.training.memory
+        numbers.LEAST_BETWEEN, numbers.CLOSER = between, close
+        model = learn(parts[0], settings, curvature=kind).model
+        for batch in parts[1:7]:
+            model = update(model, batch, n_jobs=-1)
+        size = len(to_bytes(model)) / 1e6
+        print(f"{kind!s:4} {between:3} {close}  {apart(exact, model, judges)}, {size:.1f} MB", flush=True)
+
+
+def apart(exact: LinearModel, model: LinearModel, judges: Corpus) -> str:
+    """The divergence of one model's probabilities from the other's, all categories together, and decisions alike."""
+    rows = [model.classes.index(name) for name in exact.classes]
+    scores = exact.scores(judges.documents), model.scores(judges.documents)[:, rows]
+    p, q = (np.clip(1.0 / (1.0 + np.exp(-s)), 1e-12, 1.0 - 1e-12) for s in scores)
+    divergence = float(np.sum(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)))) / len(judges)
+    yes, also = exact.decide(scores[0]), model.decide(model.scores(judges.documents))[:, rows]
+    size = yes.sum(axis=0) + also.sum(axis=0)
+    alike = float(np.mean((2.0 * (yes & also).sum(axis=0) / np.maximum(size, 1))[size > 0]))
+    return f"{divergence:.4f} nats a document, decisions alike by a macro F1 of {100 * alike:.1f}"
+
+
 def show(batch: int, name: str, worth: tuple[float, float], seconds: float, note: str = "") -> None:
     f1, loss = worth
-    measures = f"macro F1 {100 * f1:5.1f}  relative log loss {loss:.3f}  {seconds:6.1f} s"
+    measures = f"macro F1 {100 * f1:5.2f}  relative log loss {loss:.4f}  {seconds:6.1f} s"
     print(f"batch {batch + 1:2}  {name:18} {measures}  {note}", flush=True)
 
 
