@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from lapwing.model.calibration import Coupling
 from lapwing.selection.calibration import (
@@ -102,3 +103,16 @@ def test_documents_of_one_score_are_as_good_as_one_of_their_weight(link: str, mo
     together = common_line(columns(scores, y, weight), LINKS[link])
     assert np.allclose([*together[0], together[1]], [*line, loss], rtol=1e-6)
     assert np.allclose(own_lines(columns(scores, y, weight), LINKS[link], line)[1], lines, rtol=1e-6)
+
+
+def test_the_threads_of_the_linear_algebra_change_no_bit() -> None:
+    scores, y = drawn(0.7, -0.4, "logit")
+    several = scores.reshape(-1, 2)
+    classes, weight = (y[: len(several)] > 0.0).astype(int), np.ones(len(y))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            line = fit_line(scores, y, weight, LINKS["logit"], Line(), COMMON)
+            coupling = fit_coupling(several, classes, weight[: len(several)], LINKS["logit"])
+            found.append((line, coupling, fit_temperature(several, classes, weight[: len(several)])))
+    assert found[0] == found[1]

@@ -22,6 +22,7 @@ import numpy as np
 
 from lapwing.model.calibration import Coupling
 from lapwing.stats.links import Link, log_sum_exp
+from lapwing.stats.objective import summed
 
 COMMON = (1.0, 3.0)  # how far the common slope is from 1 and the common offset from 0, as standard deviations:
 OWN = (0.5, 3.0)  # of the line of one category from the mean of all, the first as a share of its slope
@@ -63,7 +64,7 @@ def fit_line(
 
     def value(line: np.ndarray) -> float:
         margin = y * (line[0] * scores + line[1])
-        loss = float(sure @ link.loss(margin, y)) + (float(unsure @ link.loss(-margin, -y)) if doubted else 0.0)
+        loss = summed(sure, link.loss(margin, y)) + (summed(unsure, link.loss(-margin, -y)) if doubted else 0.0)
         return loss + float(0.5 * precision @ (line - centre) ** 2)
 
     here = value(line)
@@ -75,9 +76,9 @@ def fit_line(
             other = link.theta(-margin, -y)
             pull, bend = pull - unsure * other, bend + unsure * link.curvature(-margin, other, -y)
         pull = pull * y
-        slope = precision * (line - centre) - np.array([pull @ scores, pull.sum()])
-        cross = bend @ scores
-        H = np.array([[bend @ scores**2, cross], [cross, bend.sum()]]) + np.diag(precision)
+        slope = precision * (line - centre) - np.array([summed(pull, scores), pull.sum()])
+        cross = summed(bend, scores)
+        H = np.array([[summed(bend, scores**2), cross], [cross, bend.sum()]]) + np.diag(precision)
         H += np.diag(1e-12 * np.diag(H) + 1e-300)
         step, share = -np.linalg.solve(H, slope), 1.0
         while not (after := value(line + share * step)) < here and share > 1e-4:
@@ -88,7 +89,7 @@ def fit_line(
         if fell <= CLOSE * abs(here):
             break
     best = Line(max(float(line[0]), FLATTEST), float(line[1]))
-    return best, float(weight @ link.loss(y * (best.slope * scores + best.offset), y))
+    return best, summed(weight, link.loss(y * (best.slope * scores + best.offset), y))
 
 
 def columns(
@@ -125,7 +126,7 @@ def common_line(columns: Sequence[Column], link: Link) -> tuple[Line, float]:
     doubt = np.where(signs > 0.0, 1.0 / (inside + 2.0), 1.0 / (outside + 2.0))
     thin = -(-s.size // MOST)
     line, loss = fit_line(s[::thin], signs[::thin], w[::thin], link, Line(), COMMON, doubt[::thin])
-    return line, loss if thin == 1 else float(w @ link.loss(signs * (line.slope * s + line.offset), signs))
+    return line, loss if thin == 1 else summed(w, link.loss(signs * (line.slope * s + line.offset), signs))
 
 
 def own_lines(columns: Sequence[Column], link: Link, start: Line) -> tuple[Line, list[Line]]:
@@ -151,8 +152,8 @@ def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray)
     for _ in range(ROUNDS):
         p = np.exp(t * scores - log_sum_exp(t * scores)[:, None])
         mean = (p * scores).sum(axis=1)
-        slope = float(weight @ (mean - scores[rows, classes])) + (t - 1.0) / COMMON[0] ** 2
-        bend = float(weight @ ((p * scores**2).sum(axis=1) - mean**2)) + COMMON[0] ** -2.0
+        slope = summed(weight, mean - scores[rows, classes]) + (t - 1.0) / COMMON[0] ** 2
+        bend = summed(weight, (p * scores**2).sum(axis=1) - mean**2) + COMMON[0] ** -2.0
         step = min(max(-slope / bend, -0.5 * t), t)
         t += step
         if abs(step) <= 1e-9 * t:
@@ -171,16 +172,17 @@ def fit_coupling(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray, li
     centre = at = np.array([0.0, 1.0])
 
     def value(at: np.ndarray) -> float:
-        logits = np.tensordot(at, parts, 1)
-        return float(weight @ (log_sum_exp(logits) - logits[rows, classes]) + 0.5 * np.sum((at - centre) ** 2))
+        logits = at[0] * parts[0] + at[1] * parts[1]
+        return summed(weight, log_sum_exp(logits) - logits[rows, classes]) + float(0.5 * np.sum((at - centre) ** 2))
 
     here = value(at)
     for _ in range(ROUNDS):
-        logits = np.tensordot(at, parts, 1)
+        logits = at[0] * parts[0] + at[1] * parts[1]
         p = np.exp(logits - log_sum_exp(logits)[:, None])
         mean = np.einsum("jnk,nk->jn", parts, p)
-        slope = (mean - parts[:, rows, classes]) @ weight + (at - centre)
-        H = np.einsum("ink,jnk,nk,n->ij", parts, parts, p, weight) - (mean * weight) @ mean.T + np.eye(2)
+        slope = np.einsum("jn,n->j", mean - parts[:, rows, classes], weight) + (at - centre)
+        H = np.einsum("ink,jnk,nk,n->ij", parts, parts, p, weight) - np.einsum("in,jn,n->ij", mean, mean, weight)
+        H += np.eye(2)
         free = (at > 0.0) | (slope < 0.0)  # at 0 and pushed below: stay
         if not free.any():
             break

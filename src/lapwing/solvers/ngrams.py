@@ -22,7 +22,7 @@ from lapwing.kernels.nouns import Documents
 from lapwing.solvers.newton import minimise
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import Link, as_loss, log_loss, sigmoid
-from lapwing.stats.objective import PriorArrays, kkt_violation
+from lapwing.stats.objective import PriorArrays, kkt_violation, summed
 from lapwing.stats.priors import Laplace
 from lapwing.stats.result import FitResult
 from lapwing.text.ngrams import NgramSpace
@@ -194,7 +194,7 @@ def ascend(
         new[rows] += by
         moved = _intercept(new - intercept, y, weight, intercept, intercept_slope)
         new += moved - intercept
-        change = float(weight @ np.abs(new - scores) / (1.0 + weight @ np.abs(new)))
+        change = summed(weight, np.abs(new - scores)) / (1.0 + summed(weight, np.abs(new)))
         scores, intercept = new, moved
         yield Step(chosen, by, scores, intercept, change)
 
@@ -277,7 +277,7 @@ def greedy(
             break
     theta = sigmoid(-y * scores)
     steepest = float(np.abs(search(space, weight * y * theta, 0.0, rising=True)[1]).max(initial=0.0))
-    objective = float(weight @ log_loss(y * scores)) + slope * abs(intercept)
+    objective = summed(weight, log_loss(y * scores)) + slope * abs(intercept)
     classes = np.array(sorted(weights), dtype=np.int64)
     beta = np.array([*(weights[c] for c in classes.tolist()), intercept])
     unknown = float("nan")  # without a prior no dual point is feasible

@@ -37,6 +37,7 @@ from lapwing.selection.calibration import (
 )
 from lapwing.selection.folds import Folds
 from lapwing.stats.links import Link, as_link, softmax
+from lapwing.stats.objective import summed
 from lapwing.training.task import Path, Strategy, Task
 
 SAMPLE = 64  # categories that are judged for all, where there are more than twice as many
@@ -182,7 +183,7 @@ class Judge:
     def _right(self, proba: np.ndarray) -> float:
         """−ln of the probability given to the right class, summed over documents."""
         classes, weight = self.task.targets.numbers[self.seen], self.weight[self.seen, 0]
-        return -float(weight @ np.log(np.maximum(proba[np.arange(len(classes)), classes], 1e-300)))
+        return -summed(weight, np.log(np.maximum(proba[np.arange(len(classes)), classes], 1e-300)))
 
     def _columns(self, scores: np.ndarray, documents: np.ndarray) -> list[Column]:
         return columns(scores, self.y, self.weight, documents)

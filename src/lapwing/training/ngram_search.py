@@ -15,6 +15,7 @@ from lapwing.selection.folds import Folds
 from lapwing.selection.variance import HeldOut, VarianceCurve, choose, parts_of
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
 from lapwing.stats.links import as_loss
+from lapwing.stats.objective import summed
 from lapwing.stats.priors import Columns, Laplace, as_prior, norm_variance
 from lapwing.text import Design
 from lapwing.text.matching import NgramWeighting
@@ -49,7 +50,7 @@ class _OverSpace(HeldOut):
 
     def fit(self, variance: float, run: int, start: NgramFit | None) -> tuple[NgramFit, list[float]]:
         fit = self.solve(self.training[run], variance=variance, start=start)
-        return fit, [-float(self.validation[run] @ self.losses(fit.classes, fit.result.weights))]
+        return fit, [-summed(self.validation[run], self.losses(fit.classes, fit.result.weights))]
 
 
 class NgramSearch:
@@ -183,7 +184,7 @@ class NgramSearch:
                     weights[step.chosen] = weights.get(step.chosen, 0.0) + step.by
                     intercept = step.intercept
                 classes, beta = np.array(list(weights), np.int64), np.array([*weights.values(), intercept])
-                values[k, run] = -float(held_out @ losses(classes, beta))
+                values[k, run] = -summed(held_out, losses(classes, beta))
         return StepCurve(np.array(STEP_GRID), values, STEP_GRID[int(np.argmax(values.sum(axis=1)))])
 
     def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
