@@ -89,7 +89,7 @@ def lapwing(race: Race) -> None:
 def dask_glm(race: Race) -> None:
     import dask
     import dask.array as da
-    from dask_glm.algorithms import admm, lbfgs, proximal_grad
+    from dask_glm.algorithms import admm, proximal_grad
     from dask_glm.regularizers import L1
 
     client = connect("local", workers=WORKERS)
@@ -107,7 +107,6 @@ def dask_glm(race: Race) -> None:
     blocks = array(lambda part: part.toarray())
     race.tell("dask-glm admm", _rising(admm, blocks, labels, L1(), [1, 5, 25, 250]))
     race.tell("dask-glm proximal_grad", _rising(proximal_grad, blocks, labels, L1(), [10, 100, 1000]))
-    race.tell("dask-glm lbfgs", _rising(lbfgs, blocks, labels, L1(), [10, 100, 1000]))
     try:
         import sparse
 
