@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -54,6 +54,7 @@ def assert_certified(
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds, log_variance=st.floats(-4, 4))
+@example(seed=6846, log_variance=3.0)  # quadratic models solved too roughly: hundreds of rounds
 def test_certified_optimum(prior: Prior, seed: int, log_variance: float) -> None:
     X, y, c, classes = random_problem(seed)
     arrays = stacked(prior, 10.0**log_variance, X.shape[1], classes)

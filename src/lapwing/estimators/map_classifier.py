@@ -165,7 +165,7 @@ class MAPClassifier(LinearModelClassifier):
         if names is not None and (isinstance(names, str) or len(names) != X.shape[1]):
             given = repr(names) if isinstance(names, str) else len(names)
             raise InputError(f"expected {X.shape[1]} feature names, got {given}")
-        if isinstance(prior := self._settings().prior, PriorTable):
+        if isinstance(prior := getattr(self, "prior", None), PriorTable):
             known = range(X.shape[1]) if names is None else names
             prior.check_insisting(map(str, known))
         names = None if names is None else [str(name) for name in names]

@@ -8,14 +8,14 @@ were seen in training. Where fewer documents than that were trained on, it is ex
 from __future__ import annotations
 
 import hashlib
-import itertools
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 KEPT = 256
+ENOUGH = 4 * KEPT  # of which so many are mostly different
+LOW = np.uint64(0xFFFFFFFF)
 
 
 class TrainedOn:
@@ -27,9 +27,7 @@ class TrainedOn:
     def add(self, documents: Any) -> None:
         if not len(self.sketch):
             return
-        own = hashes(documents)
-        if len(self.sketch) >= KEPT:
-            own = own[own <= self.sketch[-1]]
+        own = _hashes(documents, self.sketch[-1] if len(self.sketch) >= KEPT else None)
         self.compared += len(own)
         self.seen += int(np.isin(own, self.sketch).sum())
 
@@ -41,23 +39,62 @@ class TrainedOn:
 
 def sketch(documents: Any) -> np.ndarray:
     """The least hashes of all documents, rising."""
-    return np.unique(hashes(documents))[:KEPT]
+    if sp.issparse(documents) or isinstance(documents, np.ndarray):
+        documents = _canonical(documents)
+        heads = _heads(documents)
+        if len(heads) > ENOUGH:
+            few = np.unique(_hashes(documents, np.partition(heads, ENOUGH)[ENOUGH] | LOW))
+            if len(few) >= KEPT:
+                return few[:KEPT]
+    return np.unique(_hashes(documents, None))[:KEPT]
 
 
-def hashes(documents: Any) -> np.ndarray:
-    """(n,) of what every document holds: the text, or the entries of a row that are not 0."""
-    return np.array([_hash(one) for one in _contents(documents)], dtype=np.uint64)
-
-
-def _contents(documents: Any) -> Iterable[bytes]:
-    if not (sp.issparse(documents) or isinstance(documents, np.ndarray)):
-        return (text.encode(errors="surrogatepass") for text in documents)
-    rows = sp.csr_matrix(documents, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    indices, at = rows.indices.astype(np.int64), rows.indptr.tolist()
-    return (indices[a:b].tobytes() + rows.data[a:b].tobytes() for a, b in itertools.pairwise(at))
+def _hashes(documents: Any, most: np.uint64 | None) -> np.ndarray:
+    """Of what documents hold: the text, or the entries of a row that are not 0. Those up to `most`; None for all."""
+    if sp.issparse(documents) or isinstance(documents, np.ndarray):
+        rows = _canonical(documents)
+        heads = _heads(rows)
+        some = slice(None) if most is None else heads <= most
+        own = heads[some] | (_mixed(_sums(rows[some])) & LOW)
+    else:
+        own = np.array([_hash(text.encode(errors="surrogatepass")) for text in documents], dtype=np.uint64)
+    return own if most is None else own[own <= most]
 
 
 def _hash(content: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+
+
+def _canonical(rows: Any) -> sp.csr_matrix:
+    """In order, without zeros and duplicates."""
+    rows = sp.csr_matrix(rows, dtype=np.float64)
+    if not (rows.has_canonical_format and rows.data.all()):
+        rows = rows.copy()
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+    return rows
+
+
+def _heads(rows: sp.csr_matrix) -> np.ndarray:
+    """The high half of every row's hash, by its length, first, middle and last entry: most rows need no other half."""
+    start, end = rows.indptr[:-1].astype(np.int64), rows.indptr[1:].astype(np.int64)
+    filled = np.flatnonzero(end > start)
+    start, end = start[filled], end[filled]
+    own = np.zeros(rows.shape[0], np.uint64)
+    own[filled] = (end - start).astype(np.uint64)
+    for at in (start, (start + end) // 2, end - 1):
+        own[filled] = _mixed(own[filled] + rows.indices[at].astype(np.uint64)) + rows.data[at].view(np.uint64)
+    return _mixed(own) & ~LOW
+
+
+def _sums(rows: sp.csr_matrix) -> np.ndarray:
+    """Over every row, mod 2⁶⁴, of mixed column numbers and values."""
+    entries = _mixed(_mixed(rows.indices.astype(np.uint64)) + rows.data.view(np.uint64))
+    return np.diff(np.append(np.uint64(0), np.cumsum(entries))[rows.indptr])
+
+
+def _mixed(bits: np.ndarray) -> np.ndarray:
+    """Every bit of the result hangs on every bit of its number (SplitMix64's last steps, Steele et al. 2014)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

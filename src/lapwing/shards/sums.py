@@ -12,17 +12,17 @@ import scipy.sparse as sp
 
 from lapwing.shards.matrix import row_blocks
 
+IN_CACHE = 1 << 15  # entries
+
 
 def squared_norms(X: Any) -> np.ndarray:
     """Of every row of a CSR matrix."""
-    norms = np.empty(X.shape[0])
-    for rows in row_blocks(X):
-        pointer = X.indptr[rows.start : rows.stop + 1]
-        part = slice(int(pointer[0]), int(pointer[-1]))
-        squares = X.data[part] * X.data[part]
-        shape = (rows.stop - rows.start, X.shape[1])
-        of_rows = sp.csr_matrix((squares, X.indices[part], pointer - pointer[0]), shape)
-        norms[rows] = np.asarray(of_rows.sum(axis=1)).ravel()
+    norms, filled = np.zeros(X.shape[0]), np.flatnonzero(np.diff(X.indptr))
+    for rows in row_blocks(X, IN_CACHE):
+        part = slice(int(X.indptr[rows.start]), int(X.indptr[rows.stop]))
+        some = filled[slice(*np.searchsorted(filled, (rows.start, rows.stop)))]
+        if len(some):
+            norms[some] = np.add.reduceat(X.data[part] * X.data[part], X.indptr[some] - part.start)
     return norms
 
 
@@ -36,7 +36,13 @@ def column_lengths(X: Any) -> np.ndarray:
 
 
 def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
-    """Σ_i weight_i of(x_ij) for every column j of a CSC matrix, document after document; of x_ij itself without."""
+    """Σ_i weight_i of(x_ij) for every column j, document after document; of x_ij itself without `of`.
+
+    columns   CSC, on disk or not; or CSR in memory, to the same bits
+    """
+    if columns.format == "csr":
+        data = columns.data if of is None else of(columns.data)
+        return np.asarray(sp.csr_matrix((data, columns.indices, columns.indptr), columns.shape).T @ weight)
     sums = np.empty(len(columns.indptr) - 1)
     for some in row_blocks(columns):
         pointer = columns.indptr[some.start : some.stop + 1]

@@ -78,11 +78,7 @@ def _minimise(
             return result
     if not by_rows(problem):
         return Result(*gram.fit(problem.columns, None, documents, arrays, beta, tol, max_iter))
-    order, rows, _ = problem.frequent_first_with_constant
-    ordered, permuted = beta[order], PriorArrays(*(part[order] for part in arrays))
-    result = Result(*gram.fit(None, rows, documents, permuted, ordered, tol, max_iter))
-    beta[order] = ordered
-    return result
+    return Result(*gram.fit(None, problem.rows_with_constant, documents, arrays, beta, tol, max_iter))
 
 
 def minimise_many(

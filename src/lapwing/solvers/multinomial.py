@@ -20,7 +20,8 @@ RELAX = 0.4  # is relaxed by this factor,
 LOOSE = 0.2  # and left when a round lets the objective fall by less than this, relatively
 ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic model far from the optimum is left
 FINE = 0.2  # the same near the optimum, relative to tol
-TURNS = 30  # in a quadratic model at most, where a step to its rough minimum failed; elsewhere one
+TURNS = 30  # in a quadratic model at most, where a step to its rough minimum failed; elsewhere one, and
+SLOW = 0.7  # twice as many as before where a round leaves more than this share of the gap
 HALVINGS = 6  # of a step at most
 ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one,
 ARMIJO = 0.01  # and that it must bring
@@ -122,8 +123,8 @@ def _newton(
     loss_of.price(X, labels, weight, proba, gradient)
     strength = max(1.0, COLD * steps.worst_slope(beta, gradient, prior))
     best, best_dual = proba, -np.inf
-    gap, converged, cautious = float("nan"), False, True
-    precision, t = ROUGH, 1.0
+    gap, bound, converged, cautious = float("nan"), np.inf, False, True
+    precision, t, turns = ROUGH, 1.0, 1
     rounds = 0
     while rounds < max_rounds:
         rounds += 1
@@ -137,7 +138,7 @@ def _newton(
         objective = here.loss + strength * penalty(prior, beta)
 
         # The quadratic model of the loss, its minimum, and a search along the step to it.
-        step = _step(X, first, feature, here, labels, weight, local, objective, cautious, precision)
+        step = _step(X, first, feature, here, labels, weight, local, objective, cautious, precision, turns)
         promise = step.slope + penalty(local, step.b) - penalty(local, here.b)
         t, lowest, there = _search(here, step.b, step.shift, labels, weight, local, objective, promise)
         accepted = lowest <= objective + ARMIJO * t * promise + ROUNDING * objective
@@ -160,6 +161,7 @@ def _newton(
             continue
 
         # Certify.
+        before = bound
         if flat:
             best, bound = here.proba, loss_of.kkt_bounds(beta, gradient, prior)[1]
         else:
@@ -168,6 +170,7 @@ def _newton(
         converged = bound <= tol * objective
         if converged or not accepted:
             break
+        turns = min(2 * turns, TURNS) if bound > SLOW * before else 1
         far = fell > (0.005 if t == 1.0 else tol) * objective
         precision = ROUGH if far else max(FINE * tol, 2.0 * fell / objective)
     loss_of.price(X, labels, weight, here.proba, gradient)
@@ -214,6 +217,7 @@ def _step(
     objective: float,
     cautious: bool,
     precision: float,
+    turns: int,
 ) -> _Step:
     """The quadratic model of the loss over the pairs of the working set, solved to `precision`."""
     from lapwing.kernels import multinomial as steps
@@ -223,7 +227,7 @@ def _step(
     steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), gradient)
     unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - prior.mode), 1.0))), 1.0)
     bent = steps.cautious(here.proba, labels) if cautious else here.proba
-    turns = TURNS if cautious and precision < ROUGH else 1
+    turns = TURNS if cautious and precision < ROUGH else turns
     change = solve(X, first, feature, bent, weight, gradient, prior, unit, precision, turns, b)
     steps.spread_step(X, first, feature, b - here.b, shift)
     return _Step(b, float(np.sum(gradient * (b - here.b))), shift, steps.predicted(here.proba, change))

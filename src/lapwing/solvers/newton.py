@@ -77,6 +77,11 @@ def fit_many(
     ]
 
 
+def lay_out(problem: Problem) -> None:
+    """What fits under Gaussian priors read, made before the first of them asks."""
+    problem.rows_with_constant if dense.is_better(problem, smooth=True) else problem.frequent_first_with_constant
+
+
 def minimise_many(
     problem: Problem, Y: np.ndarray, weights: np.ndarray, arrays: list[PriorArrays], betas: np.ndarray, tol: float,
     max_iter: int, link: str = "logit",

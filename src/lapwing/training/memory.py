@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from lapwing.engine import run_all
 from lapwing.errors import SettingsError
 from lapwing.model.memory import Memory
+from lapwing.shards.matrix import is_stored
 from lapwing.shards.sums import column_sums, row_products, some_columns
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
@@ -51,12 +53,12 @@ def leave_behind(
 ) -> Past:  # fmt: skip
     """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank.
 
-    columns   X by columns, where it is at hand"""
-    form, columns = as_link(link), X.tocsc() if columns is None else columns
+    columns   X by columns, where it is at hand; or as it is (`_laid_out`)"""
+    form, columns = as_link(link), _laid_out(X, rank) if columns is None else columns
     margin = y * (row_products(X, beta[:-1]) + beta[-1])
     theta = form.theta(margin, y)
     pull, bend = weight * y * theta, weight * form.curvature(margin, theta, y)
-    slope = -np.append(column_sums(columns, pull), pull.sum())
+    slope = 0.0 - np.append(column_sums(columns, pull), pull.sum())
     diagonal = np.append(column_sums(columns, bend, np.square), bend.sum())
     before = past.recentred(beta)
     total = slope + before.gradient(beta)
@@ -65,6 +67,8 @@ def leave_behind(
     height = float(np.sum(weight * form.loss(margin, y)))
     block_of = _closest(index, closeness) if rank == math.inf else index
     here = Past(height, index, beta[index], slope[index], diagonal[index], block_of[:0], nothing())
+    if rank == 0 and not len(past.index):
+        return here
     if rank == 0:
         return before.restricted(index, block_of[:0]).joined(here)
     part = sp.hstack([some_columns(columns, block_of[:-1]), np.ones((X.shape[0], 1))], format="csc")
@@ -107,6 +111,11 @@ def _row(X: sp.csc_matrix, bend: np.ndarray, a: int) -> np.ndarray:
     return np.asarray(X.T @ scaled)
 
 
+def _laid_out(X: sp.csr_matrix, rank: float) -> Any:
+    """X by columns; in memory, and without a curvature between them, as it is."""
+    return X.tocsc() if rank or is_stored(X) else X
+
+
 def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int) -> Memory | None:
     """Of every row; None where a sum over documents is not what was minimised, or nothing is to be remembered."""
     settings, task, X = strategy.settings, strategy.task, strategy.features.X
@@ -118,7 +127,7 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int)
     if curvature == "diagonal" and len(fits) > MOST_ROWS:
         log.info("more than %d categories: the model remembers nothing to be updated by", MOST_ROWS)
         return None
-    columns, past = X.tocsc(), Past.none()
+    columns, past = _laid_out(X, rank), Past.none()
 
     def one(row: int) -> Past:
         fit = fits[row]

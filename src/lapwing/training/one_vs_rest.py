@@ -46,7 +46,6 @@ class Category(NamedTuple):
 
     features    the columns it is over; None for all
     squeezed    where features are limited: how they were chosen
-    variance    by the norms of these columns
     """
 
     row: int
@@ -57,7 +56,6 @@ class Category(NamedTuple):
     prior: Prior
     features: np.ndarray | None
     squeezed: Squeezed | None
-    variance: float
 
 
 class Features:
@@ -111,13 +109,12 @@ class Features:
         scores = SCORES[settings.feature_score](self.X, y, sample_weight=weight)
         return np.union1d(best_features(scores, settings.select_features), self.insisting)
 
-    def part(self, features: np.ndarray | None) -> tuple[Columns, Problem, float]:
-        """These columns, the problem over them, and the variance by their norms; None for all."""
+    def part(self, features: np.ndarray | None) -> tuple[Columns, Problem]:
+        """These columns, and the problem over them; None for all."""
         if features is None:
-            return self.columns, self.whole, self.norm_variance
+            return self.columns, self.whole
         columns = self.columns.take(features)
-        problem = self.problem(columns.matrix, None if self.kinds is None else self.kinds[features])
-        return columns, problem, self.default_variance(columns.matrix)
+        return columns, self.problem(columns.matrix, None if self.kinds is None else self.kinds[features])
 
 
 class OverMatrix:
@@ -156,7 +153,7 @@ class OneVsRest(OverMatrix):
         if self.settings.select_features is None:
             problem = self.features.whole
             if problem.stored is not None and self.smooth:
-                problem.frequent_first_with_constant  # noqa: B018  files are made here, and read by all
+                newton.lay_out(problem)  # files are made here, and read by all
             self.rare.prepare()
 
     @cached_property
@@ -191,14 +188,14 @@ class OneVsRest(OverMatrix):
         """With its features selected, and squeezed, by documents of these weights."""
         y, squeezed = self.task.signs(row), None
         features = self.features.selected(y, weight)
-        columns, problem, variance = self.features.part(features)
+        columns, problem = self.features.part(features)
         prior = self._bound(columns, row)
         if self.settings.max_features is not None:
             squeezed, support = self._squeeze(row, problem, prior, y, weight)
             features = support if features is None else features[support]
-            columns, problem, variance = self.features.part(features)
+            columns, problem = self.features.part(features)
             prior = self._bound(columns, row)
-        return Category(row, y, weight, columns, problem, prior, features, squeezed, variance)
+        return Category(row, y, weight, columns, problem, prior, features, squeezed)
 
     def _bound(self, columns: Columns, row: int) -> Prior:
         classes = self.task.targets.classes
@@ -221,7 +218,7 @@ class OneVsRest(OverMatrix):
             return [self.rare.fit(row, variance) or self._fit(row, variance) for row in units]
         Y = np.array([self.task.signs(row) for row in units])
         weights = np.array([self.task.document_weights(row) for row in units])
-        variances = [self.first_variance(row, self.norm_variance, variance) for row in units]
+        variances = [self.first_variance(row, variance) for row in units]
         problem, prior, settings = self.features.whole, self.features.prior, self.settings
         compiled = {v: self._compile(prior, problem, v) for v in set(variances)}
         results = newton.fit_many(
@@ -230,15 +227,18 @@ class OneVsRest(OverMatrix):
         )  # fmt: skip
         return [self._fit(row, variance, ready) for row, ready in zip(units, results, strict=True)]
 
-    def first_variance(self, row: int, default: float, variance: float | None) -> float:
+    def first_variance(self, row: int, variance: float | None, columns: Columns | None = None) -> float:
+        """The one chosen, the one given, or that by the norms of these columns; None for all."""
         if variance is not None:
             return variance
-        return default if self.task.given is None else float(self.task.given[row])
+        if self.task.given is not None:
+            return float(self.task.given[row])
+        return self.norm_variance if columns is None else self.features.default_variance(columns.matrix)
 
     def _fit(self, row: int, variance: float | None, ready: FitResult | None = None) -> CategoryFit:
         """`ready` is the fit where that was made together with others."""
         one = self.category(row, self.task.document_weights(row))
-        first = self.first_variance(row, one.variance, variance)
+        first = self.first_variance(row, variance, None if one.features is None else one.columns)
         check_flat(self.task, row, one.columns, one.prior, one.y, one.weight, first)
         if not one.prior.convex:
             first = float("nan")  # there is none to choose
@@ -454,7 +454,7 @@ class _SmoothPath(Travelling):
         self.beta = beta
         out = np.full((len(folds.fold), len(self.units)), np.nan)
         for at, (row, v, k) in enumerate(jobs):
-            one = Category(row, Y[at], weights[at], strategy.features.columns, problem, prior, None, None, v)
+            one = Category(row, Y[at], weights[at], strategy.features.columns, problem, prior, None, None)
             held_out = folds.fold == k
             out[held_out, at // folds.portions] = strategy.held_out_scores(one, beta[at], v)[held_out]
         return out

@@ -112,7 +112,7 @@ class RareCategories:
         chooses = variance is None and settings.variance in ("cv", "auto")
         if chooses or not self.may_fit(row) or (self.threshold is None and settings.threshold_data != "cv"):
             return None
-        v = self.strategy.first_variance(row, self.strategy.norm_variance, variance)
+        v = self.strategy.first_variance(row, variance)
         one = self._solve(self.solver, row, v, settings.tol, None)
         if not one.converged:
             return None
