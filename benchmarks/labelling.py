@@ -223,7 +223,7 @@ def draw(curves: Curves, picture: str) -> None:
             color, dash = dashes.get(name) or (looks[name], "-")
             values = [100 * value for _, value in curve]
             axis.plot([n for n, _ in curve], values, color=color, linestyle=dash, label=name, linewidth=1.5)
-        axis.set(title=title, xlabel="labels", ylabel="F1 on the test part", ylim=(0, 100))
+        axis.set(title=title, xlabel="labels", ylabel="F1 on the test part", ylim=(0, 102))
         axis.title.set_fontsize(10)
     for axis in list(axes.flat)[len(curves) :]:
         axis.axis("off")
