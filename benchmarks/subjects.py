@@ -1,6 +1,6 @@
 """Subject headings by the ten thousand: library titles of yso-finna-en, beside omikuji's and napkinXC's label trees.
 
-    python benchmarks/subjects.py [quality] [whole] [rare] [growth] [--lines N] [--preset many-labels]
+    python benchmarks/subjects.py [quality] [whole] [resumed] [rare] [growth] [--lines N] [--preset many-labels]
 
 quality  one thread each, on the same words: CPU seconds of training (ours with reading the text, choosing the variance
          and calibrating; the peers' from ready vectors), size of the model on disk, P@1, 3, 5, nDCG@5 and PSP@5 on the
@@ -8,6 +8,7 @@ quality  one thread each, on the same words: CPU seconds of training (ours with 
          it; napkinXC's PLT and one-vs-rest with --napkinxc. A peer that is not installed is left out by name
 whole    the command on --lines lines, 0 for all, on two threads: killed (SIGKILL) when half of the headings are fitted,
          and given again; wall and CPU seconds, peak memory, and the same table, the peers on two threads too
+resumed  the same command killed and given again, and given once: whether their models have the same bytes
 rare     for 500 of the rarer headings: objectives of kernels/rare.py and of kernels/newton.py at tol 1e-10, and the gap
          recomputed in plain NumPy
 growth   one heading of 20 titles in corpora of 50,000, 100,000, … titles, up to --lines: milliseconds a fit
@@ -54,6 +55,7 @@ from lapwing.training import TrainSettings, learn, make_design
 from lapwing.training.targets import targets
 
 AT = (1, 3, 5)
+KILLED = 1_000_000  # bytes of finished headings at which `resumed` kills
 PEERS = """
 import os, sys, time
 import numpy as np, scipy.sparse as sp
@@ -168,30 +170,57 @@ def run(command: list[str], *, stop_half_way: bool) -> tuple[float, float, float
     return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, stopped
 
 
+def command_for(lines: int | None, folder: Path, output: Path, given: argparse.Namespace) -> list[str]:
+    """Of a training on the first lines, which are written to the folder."""
+    data = folder / "titles.jsonl"
+    with lzma.open(_corpora.path("yso-finna-en.jsonl.xz"), "rt", encoding="utf-8") as source:
+        data.write_text("".join(itertools.islice(source, lines)), encoding="utf-8")
+    command = [sys.executable, "-m", "lapwing", "train", str(data), "-o", str(output), "--jobs", "2"]
+    for option in ("preset", "label_words", "stop_words", "ratio", "variance"):
+        if (value := getattr(given, option)) is not None:
+            command += ["--" + option.replace("_", "-"), str(value)]
+    return command
+
+
+def killed_and_resumed(command: list[str]) -> float:
+    """CPU seconds of both runs."""
+    total = 0.0
+    for half_way in (True, False):
+        wall, cpu, peak, stopped = run(command, stop_half_way=half_way)
+        total += cpu
+        ended = "killed half-way" if stopped else "done"
+        print(f"lapwing train --jobs 2: {ended} after {wall:.0f} s, {cpu:.0f} s of CPU, peak {peak:.0f} MB", flush=True)
+        if not stopped:
+            break
+    return total
+
+
 def whole(lines: int | None, settings: TrainSettings, kinds: list[str], given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        data, output = Path(name) / "titles.jsonl", Path(name) / "whole.lapwing"
-        with lzma.open(_corpora.path("yso-finna-en.jsonl.xz"), "rt", encoding="utf-8") as source:
-            data.write_text("".join(itertools.islice(source, lines)), encoding="utf-8")
-        command = [sys.executable, "-m", "lapwing", "train", str(data), "-o", str(output), "--jobs", "2"]
-        for option in ("preset", "label_words", "stop_words", "ratio", "variance"):
-            if (value := getattr(given, option)) is not None:
-                command += ["--" + option.replace("_", "-"), str(value)]
-        total = 0.0
-        for half_way in (True, False):
-            wall, cpu, peak, stopped = run(command, stop_half_way=half_way)
-            total += cpu
-            ended = "killed half-way" if stopped else "done"
-            print(
-                f"lapwing train --jobs 2: {ended} after {wall:.0f} s, {cpu:.0f} s of CPU, peak {peak:.0f} MB",
-                flush=True,
-            )
-            if not stopped:
-                break
-        titles = read(data)
+        output = Path(name) / "whole.lapwing"
+        total = killed_and_resumed(command_for(lines, Path(name), output, given))
+        titles = read(Path(name) / "titles.jsonl")
         train, test = titles.part("train"), titles.part("test")
         print(f"{len(train)} training titles, {len(test)} test titles, {len(train.categories())} headings")
         table(lapwing.load(output), total, train, test, settings, kinds, given.peers, 2)
+
+
+def resumed(lines: int | None, given: argparse.Namespace) -> None:
+    os.environ.setdefault("SOURCE_DATE_EPOCH", str(int(time.time())))  # a model says when its training began
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        output, straight = Path(name) / "resumed.lapwing", Path(name) / "straight.lapwing"
+        command = command_for(lines, Path(name), output, given)
+        run([str(straight) if word == str(output) else word for word in command], stop_half_way=False)
+        checkpoint = output.with_name(output.name + ".checkpoint")
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_size > KILLED):
+            time.sleep(0.01)
+        process.kill()
+        assert process.wait() != 0, "it was done before it could be killed"
+        kept = checkpoint.stat().st_size
+        run(command, stop_half_way=False)
+        same = output.read_bytes() == straight.read_bytes()
+        print(f"killed with {kept} bytes of finished headings, resumed: {'the same' if same else 'other'} bytes")
 
 
 def solver_of(titles: Corpus, settings: TrainSettings) -> tuple[Any, Any, RareSolver]:
@@ -257,12 +286,15 @@ def settings_of(given: argparse.Namespace) -> TrainSettings:
         label_words=how.get("label_words", 0.0),
         variance="pooled" if given.variance is None else given.variance,
         cv=CrossValidation(variances=None if tried is None else (float(tried),)),
+        tol=how.get("tol", TrainSettings().tol),
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", choices=["quality", "whole", "rare", "growth"], default=["quality"])
+    parser.add_argument(
+        "what", nargs="*", choices=["quality", "whole", "resumed", "rare", "growth"], default=["quality"]
+    )
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--folder", help="for the corpus and the model of `whole`, instead of the system's own")
     parser.add_argument("--preset", choices=["many-labels"])
@@ -279,7 +311,9 @@ def main() -> None:
     kinds = ["parabel", "bonsai", *(("PLT", "OVR") if given.napkinxc else ())]
     if "whole" in given.what:
         whole(given.lines or None, settings, kinds, given)
-    if set(given.what) == {"whole"}:
+    if "resumed" in given.what:
+        resumed(given.lines or None, given)
+    if set(given.what) <= {"whole", "resumed"}:
         return
     titles = corpus(given.lines or None)
     if "quality" in given.what:
