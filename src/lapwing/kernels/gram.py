@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels._jit import REASSOCIATING, inlined, kernel, part
 from lapwing.kernels.loss import (
     assign,
     bend,
@@ -273,6 +273,25 @@ def _losses_at(Z, rows, documents, prior, beta, margin, theta):
     return losses(margin, documents.weight, documents.link, theta) + penalty(prior, beta)
 
 
+@inlined
+def _kind(prior):
+    """(whether the penalty is a parabola everywhere, whether there is none on some coefficient)"""
+    smooth, flat = True, False
+    for j in range(prior.l1.size):
+        open_end = np.isinf(prior.lower[j]) or np.isinf(prior.upper[j])
+        smooth = smooth and prior.l1[j] == 0.0 and np.isinf(prior.lower[j]) and np.isinf(prior.upper[j])
+        flat = flat or (prior.l1[j] == 0.0 and prior.l2[j] == 0.0 and open_end)
+    return smooth, flat
+
+
+@inlined
+def _curvatures(documents, margin, theta, cautious, curvature):
+    """c_i loss''(r_i); or, cautiously, that of a parabola which lies above the loss."""
+    for i in range(curvature.size):
+        bends = majorant(margin[i], documents.link) if cautious else bend(margin[i], theta[i], documents.link)
+        curvature[i] = documents.weight[i] * max(bends, 1e-12)
+
+
 @kernel
 def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     """One of Z (d+1, n) features by rows, the last all ones, and `rows`, the same as a sparse matrix with a row for
@@ -282,16 +301,12 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     nor the Newton step promise a fall of more than tol.
     """
     y, weight, link = documents
-    _, l1, l2, lower, upper = prior
     size, n = beta.size, y.size
     margin, shift, theta, linear = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     pull, curvature, after, best_theta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     gradient, z, step, working = np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32)
     H, A, chunk = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
-    smooth, flat = True, False
-    for j in range(size):
-        smooth = smooth and l1[j] == 0.0 and np.isinf(lower[j]) and np.isinf(upper[j])
-        flat = flat or (l1[j] == 0.0 and l2[j] == 0.0 and (np.isinf(lower[j]) or np.isinf(upper[j])))
+    smooth, flat = _kind(prior)
     if not has(beta[: size - 1]):
         beta[size - 1] = intercept_only(documents, prior, beta[size - 1])
     objective = _losses_at(Z, rows, documents, prior, beta, margin, theta)
@@ -321,9 +336,7 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         if whole > H.shape[0]:
             room = min(whole + whole // 2, size + (4 - size % 4) % 4)
             H, A = np.empty((room, room)), np.empty((room, room))
-        for i in range(n):
-            bends = majorant(margin[i], link) if cautious else bend(margin[i], theta[i], link)
-            curvature[i] = weight[i] * max(bends, 1e-12)
+        _curvatures(documents, margin, theta, cautious, curvature)
         if rows is not None:
             _gram_of_rows(rows, working, m, size, curvature, H)
         if Z is not None:

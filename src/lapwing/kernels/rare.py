@@ -465,13 +465,24 @@ def _first(entries, desk, category, t, rest, margin, G):
 
 
 @part
-def _newton(entries, desk, local, category, t, rest, standing, objective, strength, tol, max_rounds, G, slope, H, A):
-    """Newton rounds on the working set, until what they still promise is small.
+def _rounded(entries, ground, desk, prior, local, category, t, rest, margin):
+    """Weights are rounded, and documents with them; returns (loss, objective)."""
+    weights = _round(ground, desk, prior, local.mode.size)
+    _margins(entries, category.positives.size, weights, desk.margin)
+    loss = losses(desk.margin[:t], desk.weight[:t], category.link, desk.theta[:t])
+    loss += rest * loss_theta(margin, category.link)[0]
+    return loss, loss + penalty(local, weights)
+
+
+@part
+def _newton(entries, desk, local, category, t, rest, standing, loss, strength, tol, max_rounds, G, slope, H, A):
+    """Newton rounds on the working set, from this loss on, until what they still promise is small.
 
     G, slope   overwritten: the loss's gradient before the last step, and what its model says of it afterwards
     """
-    margin0, theta0, _, loss, _, _, share, precision, cautious, _, _, rounds = standing
+    margin0, theta0, _, _, _, _, share, precision, cautious, _, _, rounds = standing
     link, p, m = category.link, category.positives.size, G.size
+    objective = loss + penalty(local, taken(desk.beta, desk.features, m))
     stalled, precise, fell, predicted0 = False, False, 0.0, theta0
     while rounds < max_rounds:
         rounds += 1
@@ -539,9 +550,8 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             rest, entries = _rest(ground, desk, category.down, t), _lists(X.columns, desk, m, t)
         H, A, G, slope = _room(H, m), _room(A, m), np.empty(m), np.empty(m)
         local = _local(prior, desk.features, m, strength)
-        objective = loss + penalty(local, taken(desk.beta, desk.features, m))
         standing = _newton(
-            entries, desk, local, category, t, rest, standing, objective, strength, tol, max_rounds, G, slope, H, A
+            entries, desk, local, category, t, rest, standing, loss, strength, tol, max_rounds, G, slope, H, A
         )
         margin0, theta0, elsewhere, loss, objective, fell, _, _, _, precise, stalled, _ = standing
 
@@ -558,10 +568,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             if violators > m // MANY:
                 continue
         if exactly:
-            rounded = _round(ground, desk, prior, m)
-            _margins(entries, p, rounded, desk.margin)
-            loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss_theta(margin0, link)[0]
-            objective = loss + penalty(local, rounded)
+            loss, objective = _rounded(entries, ground, desk, prior, local, category, t, rest, margin0)
             _gradient(entries, desk, p, desk.theta, rest * theta0, G)
             dual, _ = _dual(desk, prior, link, m, 0, desk.theta, theta0, t, rest, loss, margin0)
             itself = stalled or objective - dual <= ENOUGH * tol * objective
