@@ -40,7 +40,7 @@ def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
 
     columns   CSC, on disk or not; or CSR in memory, to the same bits
     """
-    if columns.format == "csr":
+    if getattr(columns, "format", "csc") == "csr":  # that of a kernel does not say
         data = columns.data if of is None else of(columns.data)
         return np.asarray(sp.csr_matrix((data, columns.indices, columns.indptr), columns.shape).T @ weight)
     sums = np.empty(len(columns.indptr) - 1)
