@@ -259,6 +259,7 @@ def test_wide_and_very_wide() -> None:
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_a_wide_working_set_needs_no_matrix(standardize: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it matter that a kernel without that way began, and ended when the set grew too wide for it."""
     rng = np.random.default_rng(1)
     words = rng.zipf(1.3, size=(1500, 40)) % 3000
     X = sp.csr_matrix((np.ones(words.size), (np.repeat(np.arange(1500), 40), words.ravel())), shape=(1500, 3000))
@@ -270,6 +271,7 @@ def test_a_wide_working_set_needs_no_matrix(standardize: bool, monkeypatch: pyte
     for dense in (200, 10**6):
         monkeypatch.setattr(newton, "SMALL", -1)
         monkeypatch.setattr(newton, "DENSE", dense)
+        monkeypatch.setattr(newton, "WIDER", dense)
         found = newton.fit(problem, y, c, arrays, variance=1e4, tol=1e-6)
         assert found.converged
         assert np.count_nonzero(found.weights) > 400

@@ -320,7 +320,7 @@ def _certify(mode, l2, flat, c, lane, lanes, beta, answers, tol, max_rounds):
 
 
 @part
-def _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, relative, tol):
+def _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, relative, few, tol):
     """A direction from the few documents that bend: STEP; DIRECTION where they are too many; IDLE where it proves."""
     _, weight, link = documents
     curvature, gradient, room, work = lanes.curvature[lane], lanes.gradient[lane], shared.room, shared.work
@@ -329,7 +329,7 @@ def _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, r
     count, entries, share = that_bend(
         rows.indptr, weight, curvature, shared.reach[prior], lanes.cut[lane], shared.documents
     )
-    if count < 0 or (relative >= CLOSE and share > FEW):
+    if count < 0 or (relative >= CLOSE and share > few):
         return DIRECTION
     some, limit = shared.documents[:count], tol * answers.objective[c]
     promise = from_few(
@@ -367,7 +367,7 @@ def _aim(rows, weight, squares, lane, lanes, search, relative):
 
 @part
 def _next(
-    rows, offset, documents, mode, l2, prior, slot, c, lane, lanes, shared, search, beta, answers, tol, max_rounds
+    rows, offset, documents, mode, l2, prior, slot, c, lane, lanes, shared, search, beta, answers, few, tol, max_rounds
 ):
     """Certify; where the gap is too wide, find the next direction or begin to. Returns what the lane is at then."""
     theta = answers.dual[c]
@@ -377,8 +377,9 @@ def _next(
     elif then == DIRECTION:
         answers.rounds[c] += 1
         curvatures(lanes.margin[lane], theta, documents.weight, documents.link, lanes.curvature[lane])
-        if lanes.trust[lane] == FULL and not has(offset):
-            then = _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, relative, tol)
+        if few is not None:
+            if lanes.trust[lane] == FULL and not has(offset):
+                then = _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, relative, few, tol)
         if then == DIRECTION:
             _aim(rows, documents.weight, shared.squares[slot], lane, lanes, search, relative)
             then = BEGIN
@@ -388,13 +389,14 @@ def _next(
 
 
 @kernel
-def fit(rows, offset, categories, betas, turns, tol, max_rounds):
+def fit(rows, offset, categories, betas, turns, few, tol, max_rounds):
     """Fit K categories.
 
     rows     X by rows, the constant feature with its entries: it goes through the same vector instructions
     offset   (d+1,) added to every entry of a column
     betas    (K, d+1) starts; overwritten by the solutions
     turns    (K,) the order in which categories take lanes
+    few      FEW, or None: all directions come from conjugate gradients, and a quarter less is compiled
     """
     Y, weights, weighs, link, modes, l2s, which = categories
     (K, n), size = Y.shape, betas.shape[1]
@@ -458,7 +460,7 @@ def fit(rows, offset, categories, betas, turns, tol, max_rounds):
             documents, slot = Documents(Y[c], weights[w], link), w if alike else lane
             at[lane] = _next(
                 rows, offset, documents, modes[k], l2s[k], k, slot, c, lane, lanes, shared, search, betas[c], answers,
-                tol, max_rounds,
+                few, tol, max_rounds,
             )  # fmt: skip
 
         beginning = those(at, BEGIN, some)

@@ -1,11 +1,11 @@
 """The default solver: a problem in, a certified FitResult out. Which kernel depends on the prior's shape.
 
 Sparse priors: Newton on a working set (kernels/newton.py). Gaussian ones: Newton with conjugate gradients,
-several categories together (kernels/ridge.py). Small matrices begin with coordinate descent on the columns
-(kernels/descent.py): it takes a few milliseconds more, but a third of the time to compile. It also has the last word
-where Newton's method stalls. Matrices without many zeros have a kernel of their own (solvers/dense.py), which the
-others leave what is too badly conditioned for them to, if it is small enough. A link that kernels do not know is
-fitted by NumPy (solvers/any_link.py).
+several categories together (kernels/ridge.py), for small matrices without what only large ones need. Small matrices
+begin with coordinate descent on the columns (kernels/descent.py): it takes a few milliseconds more, but a third of the
+time to compile. It also has the last word where Newton's method stalls. Matrices without many zeros have a kernel of
+their own (solvers/dense.py), which the others leave what is too badly conditioned for them to, if it is small enough. A
+link that kernels do not know is fitted by NumPy (solvers/any_link.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from lapwing.stats.result import FitResult
 
 SMALL = 20_000  # entries of X up to which coordinate descent goes first,
 BRIEFLY = 50  # for as many rounds
-DENSE = 800  # working sets up to here have their Hessian as a dense matrix: 5 MB. Larger ones are faster without
+EVEN = 100.0  # times the smallest entry of a dense matrix is the largest with which it, too, begins so
+DENSE = 800  # working sets up to here have their Hessian as a dense matrix: 5 MB. Larger ones are faster without,
+MODEST, WIDER = (
+    300_000,
+    1500,
+)  # but not in matrices of so few entries: up to here, then, and half the kernel is not needed
 
 
 def fit(
@@ -103,7 +108,8 @@ def minimise_many(
     positive = np.count_nonzero(Y > 0.0, axis=1)
     turns = np.argsort(-np.minimum(positive, Y.shape[1] - positive), kind="stable")
     categories = ridge.Categories(Y, weights, weighs, as_link(link).kernel_code, modes, l2s, which)
-    of_all = ridge.fit(rows, offset, categories, ordered, turns, tol, max_iter)
+    few = ridge.FEW if len(rows.data) > SMALL else None
+    of_all = ridge.fit(rows, offset, categories, ordered, turns, few, tol, max_iter)
     betas[:, order] = ordered
     results = [Result(*one) for one in zip(*(part.tolist() for part in of_all[:-1]), of_all[-1], strict=True)]
     behind = [k for k, result in enumerate(results) if not result.converged]
@@ -145,8 +151,6 @@ def minimise(
         return any_link.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     from lapwing.kernels import descent, newton
 
-    if dense.is_better(problem, smooth=is_smooth(arrays)):
-        return dense.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     if is_smooth(arrays):
         betas = beta[None]
         (result,) = minimise_many(problem, y[None], sample_weight[None], [arrays], betas, tol, max_iter, link)
@@ -159,14 +163,26 @@ def minimise(
         known[0] = np.nan
         return Result(*descent.fit(problem.columns_with_constant, documents, arrays, beta, tol, rounds))
 
-    rest = max_iter
-    if not problem.centred and len(problem.matrix.columns.data) <= SMALL:
+    rest, is_dense = max_iter, dense.is_better(problem, smooth=False)
+    if not problem.centred and len(problem.matrix.columns.data) <= SMALL and not (is_dense and _uneven(problem)):
         result = descend(min(BRIEFLY, max_iter))
         rest -= result.rounds
         if result.converged or rest == 0:
             return result
-    result = Result(*newton.fit(problem.matrix, documents, arrays, beta, tol, rest, DENSE, known))
-    rest -= result.rounds
+    if is_dense:
+        return dense.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
+    modest = not problem.centred and len(problem.matrix.columns.data) <= MODEST
+    for most, matrix_free in ((WIDER, None), (DENSE, True)) if modest else ((DENSE, True),):
+        result = Result(*newton.fit(problem.matrix, documents, arrays, beta, tol, rest, most, matrix_free, known))
+        rest -= result.rounds
+        if rest == 0 or not np.isinf(result.gap):
+            break
     if result.converged or rest == 0 or problem.centred:
         return result._replace(rounds=max_iter - rest)
     return descend(max_iter)
+
+
+def _uneven(problem: Problem) -> bool:
+    """Whether entries differ by orders of magnitude: columns that measure something, and not counts of words."""
+    sizes = np.abs(problem.matrix.columns.data)
+    return bool(sizes.max(initial=0.0) > EVEN * sizes.min(initial=np.inf))
