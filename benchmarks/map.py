@@ -41,6 +41,7 @@ from lapwing.text import design
 
 FLOOR = 0.005  # seconds that a shorter fit counts as
 BEHIND = 1.5  # times the best peer from which a cell is named
+LEFT, RIGHT = 0.1, 100.0  # ends of the picture
 TARGETS = (1e-4, 1e-8)
 warnings.simplefilter("ignore")
 
@@ -413,17 +414,30 @@ def picture(found: list[Cell], path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 0.19 * len(found) + 1.2))
-    for target, marker in zip(TARGETS, "o|", strict=True):
-        ratios = np.clip([c.ratio(target) for c in found], 0.1, 100)
-        colours = ["tab:red" if not c.sound else "tab:blue" if c.every else "black" for c in found]
-        axes.scatter(ratios, range(len(found)), marker=marker, c=colours, label=f"within {target:g}")
+    figure, axes = pyplot.subplots(figsize=(8, 0.17 * len(found) + 1.4))
+    axes.axvspan(LEFT, 1.0 / BEHIND, color="0.93", zorder=0)
     axes.axvline(1.0, color="grey", linewidth=0.8)
-    axes.set(xscale="log", xlabel="best peer's time / ours", yticks=range(len(found)), ylim=(len(found) - 0.5, -0.5))
-    axes.set_yticklabels([c.name for c in found], fontsize=6)
-    axes.legend(loc="lower right", fontsize=7)
-    figure.tight_layout()
-    figure.savefig(path)
+    colours = ["tab:red" if not c.sound else "tab:blue" if c.every else "black" for c in found]
+    for target, marker in zip(TARGETS, "o|", strict=True):
+        ratios = np.clip([c.ratio(target) for c in found], LEFT, RIGHT)
+        axes.scatter(ratios, range(len(found)), s=22, marker=marker, c=colours, zorder=3)
+    for row in range(1, len(found)):
+        if found[row].data != found[row - 1].data:
+            axes.axhline(row - 0.5, color="0.8", linewidth=0.5)
+    marks = [(m, c, f"within {t:g}, {w}") for t, m in zip(TARGETS, "o|", strict=True)
+             for c, w in (("black", "one category"), ("tab:blue", "all categories at once"))]  # fmt: skip
+    handles = [axes.scatter([], [], s=22, marker=m, c=c, label=text) for m, c, text in marks]
+    figure.legend(handles=handles, loc="upper center", ncol=2, fontsize=7, frameon=False)
+    ticks = (0.1, 0.3, 1, 3, 10, 30, 100)
+    axes.set(xscale="log", xlim=(LEFT / 1.1, RIGHT * 1.15), ylim=(len(found) - 0.5, -0.5), yticks=range(len(found)))
+    axes.set_xticks(ticks, [f"{t:g}" for t in ticks[:-1]] + ["≥ 100"])
+    axes.minorticks_off()
+    axes.set_xlabel(
+        "time of the best peer / ours: right of 1 ours is faster; grey, more than 1.5 times as slow", fontsize=8
+    )
+    axes.set_yticklabels([c.name for c in found], fontsize=6.5)
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / figure.get_figheight()))
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:

@@ -88,8 +88,9 @@ def _heads(rows: sp.csr_matrix) -> np.ndarray:
 
 
 def _sums(rows: sp.csr_matrix) -> np.ndarray:
-    """Over every row, mod 2⁶⁴, of mixed column numbers and values."""
-    entries = _mixed(_mixed(rows.indices.astype(np.uint64)) + rows.data.view(np.uint64))
+    """Over every row, mod 2⁶⁴, of its values times a number of their column's (a multilinear hash)."""
+    entries = _mixed(np.arange(1, rows.shape[1] + 1, dtype=np.uint64))[rows.indices]
+    entries *= rows.data.view(np.uint64)
     return np.diff(np.append(np.uint64(0), np.cumsum(entries))[rows.indptr])
 
 

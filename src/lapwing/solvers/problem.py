@@ -133,7 +133,10 @@ class Problem:
         """(d+1, n) the columns one by one, offsets and all, the constant last."""
         indptr, indices, data = self.matrix.columns
         columns = np.empty((len(self.offset), self.n_documents))
-        sp.csr_matrix((data, indices, indptr), shape=columns.shape).toarray(out=columns)
+        if len(data) == columns[:-1].size:
+            columns[:-1], columns[-1] = data.reshape(-1, self.n_documents), 0.0
+        else:
+            sp.csr_matrix((data, indices, indptr), shape=columns.shape).toarray(out=columns)
         columns += self.offset[:, None]
         return columns
 
