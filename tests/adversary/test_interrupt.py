@@ -99,7 +99,8 @@ def test_nothing_more_is_begun(jobs: int) -> None:
         interruptible(everything)()
     over.set()
     assert finished.wait(30)
-    assert sorted(begun) == list(range(3 + jobs))
+    assert sorted(begun) == list(range(len(begun)))
+    assert 4 <= len(begun) <= 3 + jobs  # the other thread may have come to the next one before
 
 
 def test_interrupted_while_the_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,8 @@ class Tokens(NamedTuple):
 
     def by_term(self, term_of: np.ndarray) -> list[Block]:
         """The blocks, their places those of the tokens' terms."""
-        terms = {id(block.place): term_of[block.place] for block in self.blocks}
+        places = {id(block.place): block.place for block in self.blocks}  # one of each table, and so of many blocks
+        terms = {which: term_of[place] for which, place in places.items()}
         return [block._replace(place=terms[id(block.place)]) for block in self.blocks]
 
 

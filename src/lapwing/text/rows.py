@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,11 +81,14 @@ def filled(parts: Sequence[Part], kind: type, n_jobs: int) -> tuple[np.ndarray, 
     starts = np.cumsum([0, *sizes]).tolist()
     indices, data = np.empty(starts[-1], np.int32), np.empty(starts[-1], kind)
 
-    def make(part: Part, first: int, past: int) -> np.ndarray:
-        return part[1](*part[2], indices[first:past], data[first:past])
+    def make(some: tuple[int, int]) -> list[np.ndarray]:
+        places = ((k, slice(starts[k], starts[k + 1])) for k in range(*some))
+        return [parts[k][1](*parts[k][2], indices[here], data[here]) for k, here in places]
 
+    middles = np.add(starts[:-1], starts[1:]) / 2.0
+    shares = np.searchsorted(middles, np.arange(1, n_jobs) * (starts[-1] / n_jobs)).tolist()  # as much for each thread
     with in_threads(n_jobs) as run:
-        indptrs = list(run(make, parts, starts[:-1], starts[1:]))
+        indptrs = list(chain.from_iterable(run(make, pairwise([0, *shares, len(parts)]))))
     used = [int(indptr[-1]) for indptr in indptrs]
     if used != sizes:
         here = [slice(start, start + size) for start, size in zip(starts, used, strict=False)]
