@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from lapwing.solvers import clg, multinomial, newton, probit_em, selected_ridge
 from lapwing.solvers.problem import Problem
+from lapwing.solvers.rare import RareSolver
 from lapwing.stats.objective import PriorArrays, certify
 from lapwing.stats.priors import Gaussian, Laplace
 from lapwing.stats.result import FitResult
@@ -86,6 +87,16 @@ def test_categories_together(monkeypatch: pytest.MonkeyPatch, link: str) -> None
     )
     assert proven(both[0], arrays, link) == pytest.approx(both[1].objective)
     assert both[0].weights == pytest.approx(-both[1].weights, abs=1e-3)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_rare_categories(link: str) -> None:
+    X, y, c = data()
+    problem, arrays = Problem(X), Laplace().compile(2.0, D)
+    positives = np.flatnonzero(y > 0.0)
+    found = RareSolver(problem, c).fit(positives, problem.merge(arrays), tol=1e-7, link=link)
+    assert found.converged
+    assert found.objective == pytest.approx(best(arrays, link), rel=1e-6)
 
 
 def test_selected_ridge_with_the_full_hessian() -> None:

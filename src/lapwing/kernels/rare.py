@@ -5,7 +5,7 @@
 The problem and the plan are those of kernels/newton.py. But a document that is neither positive nor holds a word of the
 working set has the score β_d, whatever it is: all such documents together are one, with the sum of their weights. Only
 those that are *touched* have a margin of their own. They have places e = 0 … t-1, the p positives first.
-Prices of words are in kernels/rare_prices.py.
+Sums over them are in kernels/rare_documents.py (`touched`), prices of words in kernels/rare_prices.py.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.kernels import quadratic
+from lapwing.kernels import rare_documents as touched
 from lapwing.kernels._jit import inlined, kernel, part
 from lapwing.kernels.loss import (
     assign,
@@ -29,10 +30,10 @@ from lapwing.kernels.loss import (
     penalty_conjugate,
     violation,
 )
-from lapwing.kernels.newton import ARMIJO, COLD, HALVINGS, LOOSE, RELAX, ROUGH, ROUNDING
+from lapwing.kernels.newton import COLD, LOOSE, RELAX, ROUGH
 from lapwing.kernels.nouns import PriorArrays
 from lapwing.kernels.rare_prices import price
-from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, Lists, taken
+from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, taken
 
 ENOUGH = 0.5  # share of the tolerance within which the working set alone must be for residuals to be the dual point
 GLANCES = 3  # prices that are not exact, before a certificate is tried
@@ -83,69 +84,6 @@ class Standing(NamedTuple):
 
 
 @part
-def _place(desk, i, t, weight, margin, theta, best):
-    """Touch document i."""
-    desk.place[i], desk.document[t] = t, i
-    desk.weight[t], desk.margin[t], desk.theta[t], desk.best[t] = weight, margin, theta, best
-
-
-@part
-def _touch(columns, ground, desk, down, j, t, margin, theta, best):
-    """Touch the documents of word j, which have the margin and the residuals of all others; returns how many are."""
-    indptr, indices, _ = columns
-    if desk.begin[j] >= 0:
-        return t
-    words = desk.ends[0]
-    at = desk.ends[words]
-    desk.begin[j], desk.seen[words] = at, j
-    for k in range(indptr[j], indptr[j + 1]):
-        i = indices[k]
-        if desk.place[i] < 0:
-            _place(desk, i, t, down * ground.weight[i], margin, theta, best)
-            t += 1
-        desk.places[at] = desk.place[i]
-        at += 1
-    desk.ends[0], desk.ends[words + 1] = words + 1, at
-    return t
-
-
-@part
-def _rest(ground, desk, down, t):
-    """The weight of all documents that are not touched."""
-    if t == ground.weight.size:
-        return 0.0
-    inside = 0.0
-    for e in range(t):
-        inside += ground.weight[desk.document[e]]
-    return down * max(ground.total - inside, 0.0)
-
-
-@part
-def _lists(columns, desk, m, t):
-    """`Lists` of the working set by places; every touched document has one, if an empty one."""
-    indptr, _, data = columns
-    pointer = np.empty(t + 2, indptr.dtype)
-    for e in range(t + 2):
-        pointer[e] = 0
-    for a in range(1, m):
-        j = desk.features[a]
-        for k in range(desk.begin[j], desk.begin[j] + indptr[j + 1] - indptr[j]):
-            pointer[np.uint32(desk.places[k]) + 2] += 1
-    for e in range(t):
-        pointer[e + 2] += pointer[e + 1]
-    column, value = np.empty(pointer[t + 1], np.int32), np.empty(pointer[t + 1])
-    for a in range(1, m):
-        j = desk.features[a]
-        shift = desk.begin[j] - indptr[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            after = np.uint32(desk.places[k + shift]) + 1
-            at = np.uint64(pointer[after])
-            column[at], value[at] = a, data[k]
-            pointer[after] += 1
-    return Lists(desk.document[:t], pointer, column, value)
-
-
-@part
 def _local(prior, features, m, strength):
     """The prior of the working set, its penalties so many times as large."""
     l1, l2 = taken(prior.l1, features, m), taken(prior.l2, features, m)
@@ -156,72 +94,6 @@ def _local(prior, features, m, strength):
 
 
 @part
-def _keep(desk, G):
-    for a in range(G.size):
-        desk.gradient[desk.features[a]] = G[a]
-
-
-@part
-def _gradient(entries, desk, p, theta, apart, G):
-    """G = gradient of the loss on the working set; `apart` is the weight of all other documents times their θ."""
-    _, pointer, column, value = entries
-    for a in range(G.size):
-        G[a] = 0.0
-    G[0] = apart
-    for e in range(pointer.size - 2):
-        pull = desk.weight[e] * theta[e] if e < p else -desk.weight[e] * theta[e]
-        G[0] -= pull
-        for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
-            G[np.uint32(column[k])] -= pull * value[k]
-    _keep(desk, G)
-
-
-@part
-def _curvatures(desk, t, cautious, link):
-    """c_e loss''(r_e); or, cautiously, that of a parabola which lies above the loss."""
-    for e in range(t):
-        bends = majorant(desk.margin[e], link) if cautious else bend(desk.margin[e], desk.theta[e], link)
-        desk.curvature[e] = desk.weight[e] * max(bends, 1e-12)
-
-
-@part
-def _model(entries, desk, p, rest, theta, bends, m, G, H):
-    """Gradient G and Hessian H of the loss on the working set; all other documents, θ and loss'' are given."""
-    _, pointer, column, value = entries
-    for a in range(m):
-        G[a] = 0.0
-        for b in range(a + 1):
-            H[a, b] = 0.0
-    G[0], H[0, 0] = rest * theta, rest * bends
-    for e in range(pointer.size - 2):
-        curvature, pull = desk.curvature[e], desk.weight[e] * desk.theta[e]
-        pull = pull if e < p else -pull
-        G[0] -= pull
-        H[0, 0] += curvature
-        for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
-            at, scaled = np.uint32(column[k]), curvature * value[k]
-            G[at] -= pull * value[k]
-            row = H[at]
-            row[0] += scaled
-            for q in range(np.uint64(pointer[e]), k + np.uint64(1)):
-                row[np.uint32(column[q])] += scaled * value[q]
-    for a in range(m):
-        for b in range(a):
-            H[b, a] = H[a, b]
-
-
-@part
-def _margins(entries, p, beta, out):
-    """out_e = y_e x_e·β, of coefficients of the working set or a step of them."""
-    _, pointer, column, value = entries
-    for e in range(pointer.size - 2):
-        score = beta[0]
-        for k in range(np.uint32(pointer[e]), np.uint32(pointer[e + 1])):
-            score += value[k] * beta[np.uint32(column[k])]
-        out[e] = score if e < p else -score
-
-
-@part
 def _round(ground, desk, prior, m):
     """Weights of 24 bits for every feature (those that are alike share one): a model file has them in half the room."""
     for a in range(1, m):
@@ -229,40 +101,6 @@ def _round(ground, desk, prior, m):
         if desk.beta[j] != prior.mode[j]:
             desk.beta[j] = np.float64(np.float32(desk.beta[j] / ground.alike[j])) * ground.alike[j]
     return taken(desk.beta, desk.features, m)
-
-
-@part
-def _predict(entries, desk, p, move, link):
-    """shift_e = y_e Δr_e of the whole step, and the residual that the quadratic model predicts after it."""
-    _, pointer, column, value = entries
-    largest = 1.0 if link == 0 else np.inf
-    for e in range(pointer.size - 2):
-        shift = move[0]
-        for k in range(np.uint64(pointer[e]), np.uint64(pointer[e + 1])):
-            shift += value[k] * move[np.uint32(column[k])]
-        desk.shift[e] = shift if e < p else -shift
-    for e in range(pointer.size - 2):
-        bends = bend(desk.margin[e], desk.theta[e], link)
-        desk.predicted[e] = min(max(desk.theta[e] - bends * desk.shift[e], 0.0), largest)
-
-
-@part
-def _search(desk, t, rest, margin, move, link, old, b, local, objective, promise):
-    """As in kernels/newton.py: (share of the step taken, loss, penalty), all other documents at `margin`."""
-    share = 1.0
-    along = np.empty(b.size)
-    for _ in range(HALVINGS):
-        for e in range(t):
-            desk.there[e] = desk.margin[e] + share * desk.shift[e]
-        loss = losses(desk.there[:t], desk.weight[:t], link, desk.theta[:t])
-        loss += rest * loss_theta(margin - share * move, link)[0]
-        for a in range(b.size):
-            along[a] = b[a] - (1.0 - share) * (b[a] - old[a])
-        cost = penalty(local, along)
-        if loss + cost <= objective + ARMIJO * share * promise + ROUNDING * objective:
-            return share, loss, cost
-        share *= 0.5
-    return 0.0, loss, cost
 
 
 @part
@@ -408,17 +246,17 @@ def _begin(X, ground, desk, prior, category, words, values):
     for e in range(positives.size):
         weight = up * ground.weight[positives[e]]
         positive += weight
-        _place(desk, positives[e], e, weight, 0.0, 0.0, 0.0)
+        touched.place(desk, positives[e], e, weight, 0.0, 0.0, 0.0)
     desk.features[0], desk.inside[d] = d, 1
     desk.beta[d] = values[0]
     if np.isnan(values[0]):
-        negative = _rest(ground, desk, down, positives.size)
+        negative = touched.rest(ground, desk, down, positives.size)
         desk.beta[d] = intercept_between(positive, negative, link, prior, prior.mode[d])
     m, t = np.int64(1), np.int64(positives.size)
     for k in range(words.size):
         j = words[k]
         desk.features[m], desk.inside[j], desk.beta[j] = j, 1, values[k + 1]
-        t = _touch(X.columns, ground, desk, down, j, t, 0.0, 0.0, 0.0)
+        t = touched.touch(X.columns, ground, desk, down, j, t, 0.0, 0.0, 0.0)
         m += 1
     return m, t, -desk.beta[d]
 
@@ -449,7 +287,7 @@ def _renew(columns, ground, desk, prior, category, strength, standing, best, m, 
     grown = _grow(columns, desk, kept, violators, t, max(20, kept) if standing.share >= 0.5 else max(5, kept // 16))
     for a in range(kept, grown):
         j = desk.features[a]
-        t = _touch(columns, ground, desk, category.down, j, t, standing.margin, standing.theta, best)
+        t = touched.touch(columns, ground, desk, category.down, j, t, standing.margin, standing.theta, best)
     return grown, t, kept < m or grown > kept
 
 
@@ -457,10 +295,10 @@ def _renew(columns, ground, desk, prior, category, strength, standing, best, m, 
 def _first(entries, desk, category, t, rest, margin, G):
     """Where the fit stands at its start, all documents that are not touched at `margin`; G is the loss's gradient."""
     link, p = category.link, category.positives.size
-    _margins(entries, p, taken(desk.beta, desk.features, G.size), desk.margin)
+    touched.margins(entries, p, taken(desk.beta, desk.features, G.size), desk.margin)
     loss, theta = loss_theta(margin, link)
     loss = losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t]) + rest * loss
-    _gradient(entries, desk, p, desk.theta, rest * theta, G)
+    touched.gradient(entries, desk, p, desk.theta, rest * theta, G)
     return Standing(margin, theta, theta, loss, loss, 0.0, 1.0, ROUGH, False, False, False, 0)
 
 
@@ -468,7 +306,7 @@ def _first(entries, desk, category, t, rest, margin, G):
 def _rounded(entries, ground, desk, prior, local, category, t, rest, margin):
     """Weights are rounded, and documents with them; returns (loss, objective)."""
     weights = _round(ground, desk, prior, local.mode.size)
-    _margins(entries, category.positives.size, weights, desk.margin)
+    touched.margins(entries, category.positives.size, weights, desk.margin)
     loss = losses(desk.margin[:t], desk.weight[:t], category.link, desk.theta[:t])
     loss += rest * loss_theta(margin, category.link)[0]
     return loss, loss + penalty(local, weights)
@@ -487,17 +325,19 @@ def _newton(entries, desk, local, category, t, rest, standing, loss, strength, t
     while rounds < max_rounds:
         rounds += 1
         bends = majorant(margin0, link) if cautious else bend(margin0, theta0, link)
-        _curvatures(desk, t, cautious, link)
-        _model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
+        touched.curvatures(desk, t, cautious, link)
+        touched.model(entries, desk, p, rest, theta0, max(bends, 1e-12), m, G, H)
         old = taken(desk.beta, desk.features, m)
         b = old.copy()
         assign(slope, G)
         quadratic.solve(H, slope, b, local, precision, A)
         move = np.empty(m)
         promise = _promise(G, old, b, local, move)
-        _predict(entries, desk, p, move, link)
+        touched.predict(entries, desk, p, move, link)
         predicted0 = _predicted_elsewhere(margin0, theta0, move[0], link)
-        share, new_loss, new_penalty = _search(desk, t, rest, margin0, move[0], link, old, b, local, objective, promise)
+        share, new_loss, new_penalty = touched.search(
+            desk, t, rest, margin0, move[0], link, old, b, local, objective, promise
+        )
         if share == 0.0:
             losses(desk.margin[:t], desk.weight[:t], link, desk.theta[:t])
             stalled, cautious = cautious, True
@@ -530,7 +370,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     p, link = category.positives.size, category.link
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
     prior = PriorArrays(desk.mode, prior.l1, prior.l2, prior.lower, prior.upper)
-    rest, entries, G = _rest(ground, desk, category.down, t), _lists(X.columns, desk, m, t), np.empty(m)
+    rest, entries, G = touched.rest(ground, desk, category.down, t), touched.lists(X.columns, desk, m, t), np.empty(m)
     standing = _first(entries, desk, category, t, rest, margin0, G)
     theta0, loss = standing.theta, standing.loss
     violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, False)
@@ -547,7 +387,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
         if m > most:
             break
         if changed:
-            rest, entries = _rest(ground, desk, category.down, t), _lists(X.columns, desk, m, t)
+            rest, entries = touched.rest(ground, desk, category.down, t), touched.lists(X.columns, desk, m, t)
         H, A, G, slope = _room(H, m), _room(A, m), np.empty(m), np.empty(m)
         local = _local(prior, desk.features, m, strength)
         standing = _newton(
@@ -561,7 +401,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
             strength = max(1.0, RELAX * strength)
         exactly = not relaxed and strength == 1.0 and (precise or stalled)
         source = desk.predicted
-        _keep(desk, slope)
+        touched.keep(desk, slope)
         if exactly and glances > 0 and not stalled:  # many words that violate show without exact prices
             glances -= 1
             violators = price(X, ground, desk, prior, 1.0, category, source, elsewhere, t, False)
@@ -569,13 +409,13 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
                 continue
         if exactly:
             loss, objective = _rounded(entries, ground, desk, prior, local, category, t, rest, margin0)
-            _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+            touched.gradient(entries, desk, p, desk.theta, rest * theta0, G)
             dual, _ = _dual(desk, prior, link, m, 0, desk.theta, theta0, t, rest, loss, margin0)
             itself = stalled or objective - dual <= ENOUGH * tol * objective
             if itself:
                 source, elsewhere = desk.theta, theta0
             else:
-                _gradient(entries, desk, p, source, rest * elsewhere, G)
+                touched.gradient(entries, desk, p, source, rest * elsewhere, G)
         violators = price(X, ground, desk, prior, strength, category, source, elsewhere, t, exactly)
         if not exactly:
             continue
@@ -594,7 +434,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
 
     # What the coefficients show by themselves.
     if not itself:
-        _gradient(entries, desk, p, desk.theta, rest * theta0, G)
+        touched.gradient(entries, desk, p, desk.theta, rest * theta0, G)
         violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, True)
     kkt, kkt_bound = _violations(desk, prior, m, violators)
     weights = taken(desk.beta, desk.features, m)
