@@ -79,6 +79,20 @@ def test_ready_made_tokens_are_left_alone() -> None:
     assert tokenize("  The_CAT\u200d don't\n\t3.14  ", READY) == ["The_CAT\u200d", "don't", "3.14"]
 
 
+ascii_words = st.text("aZq07", min_size=1, max_size=18)
+ascii_ends = st.sampled_from([" ", ", ", "\n\n\t", ".", "_", "\x00", " é", "é", "中 ", "-" * 70])
+
+
+@pytest.mark.parametrize("way", [WORDS, WORDS_WITHOUT_DIGITS], ids=lambda way: str(way.digits))
+@settings(max_examples=80, deadline=None)
+@given(documents=st.lists(st.lists(ascii_words | ascii_ends, max_size=60).map("".join), max_size=4))
+def test_words_of_long_ascii_texts_are_cut_alike(way: TextSettings, documents: list[str]) -> None:
+    """The kernel looks at 64 bytes at a time, and where there are fewer goes letter by letter."""
+    plain, kernel = (read_tokens([[*documents, "x" * 80]], way, counting=False, plain=plain) for plain in (True, False))
+    assert plain.tokens == kernel.tokens
+    assert in_turn(plain) == in_turn(kernel)
+
+
 @every_way
 @settings(max_examples=150, deadline=None)
 @given(documents=st.lists(texts, max_size=5))

@@ -1,4 +1,4 @@
-"""Eight bytes of a text at once, as one word of 64 bits: which of them are letters, and their lower case.
+"""Several bytes of a text at once: which of 64 are letters, digits, not ASCII; and eight as one word of 64 bits.
 
 The compiler does not turn a loop over bytes into such a word, so it is said here, in its own language. With the JIT
 switched off the plain functions beneath run instead.
@@ -6,6 +6,7 @@ switched off the plain functions beneath run instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,9 @@ from numba.extending import intrinsic
 from lapwing.kernels._jit import inlined
 
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
-_EACH = np.uint64(0x0101010101010101)  # times a byte: that byte in every place
-_HIGH = np.uint64(0x80) * _EACH
-_LOW = np.uint64(0x7F) * _EACH
-_CASE = np.uint64(0x20) * _EACH
-_A, _PAST_Z = np.uint64(0x80 - ord("a")) * _EACH, np.uint64(0x80 - ord("z") - 1) * _EACH
-_0, _PAST_9 = np.uint64(0x80 - ord("0")) * _EACH, np.uint64(0x80 - ord("9") - 1) * _EACH
+MANY = 64  # bytes of a mask
+_VECTOR = ir.VectorType(_BYTE, MANY)
+_CASE = np.uint64(0x2020202020202020)
 _NONE, _ALL = np.uint64(0), np.uint64(2**64 - 1)
 
 
@@ -60,6 +58,32 @@ def _zeros(_: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _mask(compare: Callable[[Any, Any], Any]) -> Any:
+    """A bit for each of 64 bytes, the first lowest: those for which `compare` holds."""
+
+    @intrinsic
+    def mask(_: Any, data: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = builder.bitcast(builder.gep(start, [arguments[1]]), _VECTOR.as_pointer())
+            return builder.bitcast(compare(builder, builder.load(place, align=1)), _WORD)
+
+        return types.uint64(data, types.intp), generate
+
+    return mask
+
+
+def _all(number: int) -> Any:
+    return ir.Constant(_VECTOR, [number] * MANY)
+
+
+_letters_of = _mask(
+    lambda builder, b: builder.icmp_unsigned("<", builder.sub(builder.or_(b, _all(32)), _all(ord("a"))), _all(26))
+)
+_digits_of = _mask(lambda builder, b: builder.icmp_unsigned("<", builder.sub(b, _all(ord("0"))), _all(10)))
+_others_of = _mask(lambda builder, b: builder.icmp_signed("<", b, _all(0)))
+
+
 @intrinsic
 def _prefetch(_: Any, table: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -75,6 +99,22 @@ def _prefetch(_: Any, table: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(table, types.intp), generate
+
+
+def _mask_plain(data: np.ndarray, at: int, which: Callable[[bytes], bool]) -> np.uint64:
+    return np.uint64(sum(which(bytes([b])) << k for k, b in enumerate(data[at : at + MANY].tolist())))
+
+
+def _letters_plain(data: np.ndarray, at: int) -> np.uint64:
+    return _mask_plain(data, at, bytes.isalpha)
+
+
+def _digits_plain(data: np.ndarray, at: int) -> np.uint64:
+    return _mask_plain(data, at, bytes.isdigit)
+
+
+def _others_plain(data: np.ndarray, at: int) -> np.uint64:
+    return _mask_plain(data, at, lambda b: b > b"\x7f")
 
 
 def _load_plain(data: np.ndarray, at: int) -> np.uint64:
@@ -100,35 +140,16 @@ def _nothing(table: np.ndarray, at: int) -> None:
 
 if config.DISABLE_JIT:
     _load, _store, _swapped, _zeros = _load_plain, _store_plain, _swapped_plain, _zeros_plain
-    _prefetch = _nothing
+    _prefetch, _letters_of, _digits_of, _others_of = _nothing, _letters_plain, _digits_plain, _others_plain
 
-load, store, prefetch = _load, _store, _prefetch
-
-
-@inlined
-def letters(word):
-    """The highest bit of every byte that is an ASCII letter."""
-    lower = (word & _LOW) | _CASE
-    return (lower + _A) & ~(lower + _PAST_Z) & ~word & _HIGH
+load, store, prefetch, zeros = _load, _store, _prefetch, _zeros
+letters, digits, others = _letters_of, _digits_of, _others_of
 
 
 @inlined
-def digits(word):
-    """The highest bit of every byte that is an ASCII digit."""
-    low = word & _LOW
-    return (low + _0) & ~(low + _PAST_9) & ~word & _HIGH
-
-
-@inlined
-def leading(inside):
-    """How many bytes from the first on have their highest bit set here."""
-    return np.int64(_zeros(~inside & _HIGH) >> np.uint64(3))
-
-
-@inlined
-def lowered(word, which):
-    """The letters, as `letters` tells them, in lower case."""
-    return word | which >> np.uint64(2)
+def lowered(word):
+    """Letters in lower case, digits as they are; what else the bytes are is lost."""
+    return word | _CASE
 
 
 @inlined

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import inlined, kernel, part
+from lapwing.kernels._jit import kernel, part
 from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room
+from lapwing.kernels._words import MANY, in_order, letters, load, lowered, others, prefetch, store, zeros
 from lapwing.kernels._words import digits as digits_of
-from lapwing.kernels._words import in_order, leading, letters, load, lowered, prefetch, store
 
 WORD, CHAR, READY = 0, 1, 2
 _INSIDE, _OTHER = 256, 512  # of a byte: part of a token, as its low byte is; or its code point must be looked at
@@ -136,7 +136,7 @@ def _bytes(fold, mode, last_word_class):
 
 @part
 def _is_plain(byte, mode, last_word_class):
-    """Whether of ASCII just letters and perhaps digits are in words, each as its lower case, as `_short` takes it."""
+    """Whether of ASCII just letters and perhaps digits are in words, as `_plain` takes it, and all else ends them."""
     if mode != WORD:
         return False
     for code in range(128):
@@ -144,56 +144,42 @@ def _is_plain(byte, mode, last_word_class):
         wanted = lower >= 97 and lower <= 122
         if code >= 48 and code <= 57:
             lower, wanted = code, last_word_class == _DIGIT
-        if byte[code] != (_INSIDE | lower) if wanted else byte[code] & _INSIDE:
+        if byte[code] != (_INSIDE | lower if wanted else 0):
             return False
     return True
 
 
-@inlined
-def _short(data, i, end, byte, numbers, chars, top):
-    """A word of up to 15 ASCII letters that begins at i, written to `chars` at `top`, and a byte that ends it.
-
-    Returns (its length, its key), 0 where it is none of that kind. There are 16 bytes from i on.
-    """
-    word = load(data, i)
-    those = letters(word)
-    size = leading(those | digits_of(word) if numbers else those)
-    if size == 0 or i + size >= end:
-        return 0, np.uint64(0), np.uint64(0)
-    small = lowered(word, those)
-    store(chars, top, small)
-    first, second = in_order(small, size), np.uint64(0)
-    if size == 8:
-        word = load(data, i + 8)
-        those = letters(word)
-        more = leading(those | digits_of(word) if numbers else those)
-        size += more
-        if more == 8 or i + size >= end:
-            return 0, first, second
-        small = lowered(word, those)
-        store(chars, top + 8, small)
-        second = in_order(small, more)
-    if byte[data[i + size]] != 0:
-        return 0, first, second
-    return size, first, second | np.uint64(size)
-
-
 @part
-def _plain(data, i, end, plain_to, byte, numbers, chars, top, waiting, firsts, seconds, past):
-    """Tokens that `_short` takes, one after the other; returns (where the next begins, top, how many tokens)."""
+def _plain(data, i, end, plain_to, numbers, chars, top, waiting, firsts, seconds, past):
+    """Words of up to 15 ASCII letters, each with a byte of ASCII that ends it, one after the other.
+
+    There are MANY + 16 bytes from `plain_to` on. Returns (where the next one begins, top, how many tokens).
+    """
     last = min(end, plain_to)
-    while waiting < _CHUNK:
-        while i < last and byte[data[i]] == 0:
-            i += 1
-        if i >= last:
+    while i < last and waiting < _CHUNK:
+        inside = letters(data, i) | digits_of(data, i) if numbers else letters(data, i)
+        known = min(end - i, np.int64(zeros(others(data, i))))  # what comes before that is told by the mask
+        at = np.int64(0)
+        while waiting < _CHUNK:
+            start = at + np.int64(zeros(inside >> np.uint64(at))) if at < MANY else np.int64(MANY)
+            if start >= known:
+                at = min(start, known)
+                break
+            size = np.int64(zeros(~(inside >> np.uint64(start))))
+            at = start
+            if start + size >= known or size > 15:
+                break
+            word, more = lowered(load(data, i + start)), lowered(load(data, i + start + 8))
+            store(chars, top, word)
+            store(chars, top + 8, more)
+            top += size
+            firsts[waiting] = in_order(word, min(size, 8))
+            seconds[waiting], past[waiting] = in_order(more, size - 8) | np.uint64(size), top
+            waiting += 1
+            at += size + 1
+        i += at
+        if at == 0 or known < MANY:
             break
-        size, first, second = _short(data, i, end, byte, numbers, chars, top)
-        if size == 0:
-            break
-        top += size
-        firsts[waiting], seconds[waiting], past[waiting] = first, second, top
-        waiting += 1
-        i += size + 1
     return i, top, waiting
 
 
@@ -201,7 +187,7 @@ def _plain(data, i, end, plain_to, byte, numbers, chars, top, waiting, firsts, s
 def _cut(data, i, end, blank_before, byte, plain_to, fold, mode, last_word_class, chars, firsts, seconds, past):
     """Cut the next tokens of a document, as many as there is room for: token t is chars[past[t-1]:past[t]].
 
-    Up to the byte `plain_to` most words come eight letters at a time; what does not, letter by letter.
+    Up to the byte `plain_to` most words come whole (`_plain`); what does not, letter by letter.
 
     Returns (where the next one begins, whether white space was read before it, how many tokens).
     """
@@ -211,7 +197,7 @@ def _cut(data, i, end, blank_before, byte, plain_to, fold, mode, last_word_class
     first = key = np.uint64(0)
     while waiting < _CHUNK:
         if top == open_at and i < plain_to and not single_before:
-            i, top, waiting = _plain(data, i, end, plain_to, byte, numbers, chars, top, waiting, firsts, seconds, past)
+            i, top, waiting = _plain(data, i, end, plain_to, numbers, chars, top, waiting, firsts, seconds, past)
             open_at = top
             if waiting == _CHUNK:
                 break
@@ -323,7 +309,7 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
     """
     last_word_class = _DIGIT if digits else _LETTER
     byte = _bytes(fold, mode, last_word_class)
-    plain_to = data.size - 16 if _is_plain(byte, mode, last_word_class) else 0
+    plain_to = data.size - MANY - 16 if _is_plain(byte, mode, last_word_class) else 0
     chars = np.empty(data.size * 3 // 2 + 16, np.uint8)  # a lower case can be longer: three bytes for two
     firsts, seconds = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
     past = np.empty(_CHUNK, np.int64)
