@@ -250,7 +250,7 @@ def _begin(X, ground, desk, prior, category, words, values):
     desk.features[0], desk.inside[d] = d, 1
     desk.beta[d] = values[0]
     if np.isnan(values[0]):
-        negative = touched.rest(ground, desk, down, positives.size)
+        negative = touched.rest(ground, desk, positives.size, down, positives.size)
         desk.beta[d] = intercept_between(positive, negative, link, prior, prior.mode[d])
     m, t = np.int64(1), np.int64(positives.size)
     for k in range(words.size):
@@ -370,7 +370,11 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     p, link = category.positives.size, category.link
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
     prior = PriorArrays(desk.mode, prior.l1, prior.l2, prior.lower, prior.upper)
-    rest, entries, G = touched.rest(ground, desk, category.down, t), touched.lists(X.columns, desk, m, t), np.empty(m)
+    rest, entries, G = (
+        touched.rest(ground, desk, p, category.down, t),
+        touched.lists(X.columns, desk, m, t),
+        np.empty(m),
+    )
     standing = _first(entries, desk, category, t, rest, margin0, G)
     theta0, loss = standing.theta, standing.loss
     violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, False)
@@ -387,7 +391,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
         if m > most:
             break
         if changed:
-            rest, entries = touched.rest(ground, desk, category.down, t), touched.lists(X.columns, desk, m, t)
+            rest, entries = touched.rest(ground, desk, p, category.down, t), touched.lists(X.columns, desk, m, t)
         H, A, G, slope = _room(H, m), _room(A, m), np.empty(m), np.empty(m)
         local = _local(prior, desk.features, m, strength)
         standing = _newton(

@@ -42,14 +42,16 @@ def touch(columns, ground, desk, down, j, t, margin, theta, best):
 
 
 @part
-def rest(ground, desk, down, t):
+def rest(ground, desk, p, down, t):
     """The weight of all documents that are not touched."""
     if t == ground.weight.size:
         return 0.0
     inside = 0.0
-    for e in range(t):
-        inside += ground.weight[desk.document[e]]
-    return down * max(ground.total - inside, 0.0)
+    for e in range(p):
+        inside += down * ground.weight[desk.document[e]]
+    for e in range(p, t):
+        inside += desk.weight[e]
+    return max(down * ground.total - inside, 0.0)
 
 
 @part

@@ -22,11 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.kernels._jit import part
-from lapwing.kernels.nouns import Sparse
 
 HOT = 6.0  # times the residual elsewhere from which a document is hot,
 HOTTEST = 60.0  # where it need not be exact
-RANDOM = 8  # times as long as the next entry of a column takes one of a row that is anywhere
 LISTED = 2  # mark of a word that is looked at
 
 
@@ -39,8 +37,6 @@ class Ground(NamedTuple):
     bulk    (d,) Σ_i c_i |x_ij|
     norm    (d,) √Σ_i c_i x_ij²
     order   (d,) words by falling bulk_j / l1_j
-    frequent   the matrix by rows with its frequent words alone, these by
-    number  (d,) -1 for all others
     alike   (d,) features that share a word's weight
     """
 
@@ -50,8 +46,6 @@ class Ground(NamedTuple):
     bulk: np.ndarray
     norm: np.ndarray
     order: np.ndarray
-    frequent: Sparse
-    number: np.ndarray
     alike: np.ndarray
 
 
@@ -65,7 +59,7 @@ class Desk(NamedTuple):
     inside      (d+1,) 1 in the working set, LISTED on its way there, else 0
     features    (d+1,) the working set, the constant first
     hot         (d,) zeros: Σ_e q_e x_ej of the hot documents
-    mild        the same of the others, of frequent words, by their numbers
+    deviation   (n,) zeros: q of every document
     begin       (d,) where the places of a word's documents are in
     places      (entries of X,); -1 for those never in the working set
     seen        (d,) the words that were,
@@ -91,7 +85,7 @@ class Desk(NamedTuple):
     inside: np.ndarray
     features: np.ndarray
     hot: np.ndarray
-    mild: np.ndarray
+    deviation: np.ndarray
     begin: np.ndarray
     places: np.ndarray
     seen: np.ndarray
@@ -148,14 +142,10 @@ def _list_hot(rows, desk, p, theta, hot, elsewhere, t):
 
 
 @part
-def _add_mild(ground, desk, p, theta, elsewhere, t):
-    """Sums over the other documents, of their frequent words."""
-    indptr, indices, data = ground.frequent
-    for e in range(p, t):
-        if theta[e] <= HOT * elsewhere:
-            i, q = desk.document[e], desk.there[e]
-            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                desk.mild[np.uint32(indices[k])] += q * data[k]
+def _lay_out(desk, t):
+    """q of every touched document, for words to be asked."""
+    for e in range(t):
+        desk.deviation[desk.document[e]] = desk.there[e]
 
 
 @part
@@ -163,27 +153,30 @@ def _ask(columns, ground, desk, level, j):
     """The price of word j, from its documents."""
     indptr, indices, data = columns
     z = -level * ground.sums[j]
-    for k in range(indptr[j], indptr[j + 1]):
-        e = desk.place[indices[k]]
-        if e >= 0:
-            z += desk.there[e] * data[k]
+    for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+        z += desk.deviation[np.uint32(indices[k])] * data[k]
     return z
 
 
 @part
-def _rule_out(columns, ground, desk, prior, strength, level, spread, count):
-    """Of the words listed, keep those whose price may exceed the penalty; returns how many, and their entries."""
-    kept, length = np.int64(0), np.int64(0)
+def _clear(desk, t):
+    for e in range(t):
+        desk.deviation[desk.document[e]] = 0.0
+
+
+@part
+def _rule_out(ground, desk, prior, strength, level, spread, count):
+    """Of the words listed, keep those whose price may exceed the penalty; returns how many."""
+    kept = np.int64(0)
     for k in range(count):
         j = desk.listed[k]
         unknown = min((HOT - 1.0) * level * ground.bulk[j], spread * ground.norm[j])
         if abs(desk.hot[j] - level * ground.sums[j]) + unknown > strength * prior.l1[j]:
             desk.listed[kept] = j
             kept += 1
-            length += columns.indptr[j + 1] - columns.indptr[j]
         else:
             desk.inside[j], desk.hot[j] = 0, 0.0
-    return kept, length
+    return kept
 
 
 @part
@@ -203,26 +196,18 @@ def price(X, ground, desk, prior, strength, category, theta, elsewhere, t, exact
             desk.inside[j], desk.listed[count] = LISTED, j
             count += 1
     spread = np.sqrt(category.down * mild) if exactly else 0.0
-    count, length = _rule_out(X.columns, ground, desk, prior, strength, level, spread, count)
-    # Whether touched documents have fewer frequent words, at the mean of all, than these have documents.
-    through = exactly and length * ground.weight.size > RANDOM * t * (ground.frequent.data.size + ground.weight.size)
-    if through:
-        for word in range(desk.mild.size):
-            desk.mild[word] = 0.0
-        _add_mild(ground, desk, p, theta, elsewhere, t)
+    count = _rule_out(ground, desk, prior, strength, level, spread, count)
+    if exactly:
+        _lay_out(desk, t)
     violators = np.int64(0)
     for k in range(count):
         j = desk.listed[k]
-        word = ground.number[j]
-        if not exactly:
-            z = desk.hot[j] - level * ground.sums[j]
-        elif through and word >= 0:
-            z = desk.hot[j] + desk.mild[word] - level * ground.sums[j]
-        else:
-            z = _ask(X.columns, ground, desk, level, j)
+        z = _ask(X.columns, ground, desk, level, j) if exactly else desk.hot[j] - level * ground.sums[j]
         desk.inside[j], desk.hot[j] = 0, 0.0
         if abs(z) > strength * prior.l1[j]:
             desk.gradient[j], desk.violators[violators] = -z, j
             desk.excess[violators] = abs(z) / (strength * prior.l1[j]) - 1.0
             violators += 1
+    if exactly:
+        _clear(desk, t)
     return violators

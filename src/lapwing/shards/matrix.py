@@ -76,20 +76,18 @@ class StoredMatrix(sp.csr_matrix):
         indptr, indices, data = (folder.map(file, dtype) for file, (_, dtype) in zip(files, PARTS, strict=True))
         return pointer(indptr), indices, data
 
-    def renumbered(self, name: str, number: np.ndarray, *, by_columns: bool = True) -> StoredMatrix:
+    def renumbered(self, name: str, number: np.ndarray) -> StoredMatrix:
         """The columns j with number[j] ≥ 0, which rises with them, under these numbers; stored as `name`."""
         folder, width = self.folder, int(number.max(initial=-1)) + 1
         assert folder is not None
-        ways = ("rows", "columns") if by_columns else ("rows",)
-        files = [f"{name}.{way}.{part}" for way in ways for part, _ in PARTS]
+        files = [f"{name}.{way}.{part}" for way in ("rows", "columns") for part, _ in PARTS]
         if all(file in folder for file in files):
             return StoredMatrix.at(folder, name, (self.shape[0], width))
         with folder.write(*files) as writers:
             some, columns = entries_at_a_time(folder.memory), self.tocsc()
             write_lines(writers[:3], (_renumbered(self, rows, number) for rows in row_blocks(self, some)))
-            if by_columns:
-                kept = ((part, number[part] >= 0) for part in row_blocks(columns, some))
-                write_lines(writers[3:], (_lines(columns, *one) for one in kept))
+            kept = ((part, number[part] >= 0) for part in row_blocks(columns, some))
+            write_lines(writers[3:], (_lines(columns, *one) for one in kept))
         return StoredMatrix.at(folder, name, (self.shape[0], width))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lapwing.kernels.nouns import PriorArrays, Sparse
+from lapwing.kernels.nouns import PriorArrays
 from lapwing.shards.sums import column_sums
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
@@ -15,7 +15,6 @@ from lapwing.stats.links import as_link
 if TYPE_CHECKING:
     from lapwing.kernels.rare_prices import Desk, Ground
 
-FREQUENT = 200  # a word is, if one document of so many has it
 MOST = 1250  # words in a working set; beyond, kernels/newton.py has a way without a dense matrix
 
 Start = tuple[np.ndarray, np.ndarray, float]  # columns, their weights, intercept
@@ -62,21 +61,11 @@ def _with_named(named: np.ndarray, columns: np.ndarray, weights: np.ndarray, int
 
 
 class _Layout:
-    """What is the same whatever the documents weigh: which words are frequent, and room for every thread."""
+    """Room for every thread, whatever the documents weigh."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._threads = threading.local()
-        frequent = np.diff(problem.matrix.columns.indptr[:-1]) >= max(problem.n_documents // FREQUENT, 1)
-        self.number = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
-        if problem.stored is not None:
-            rows = problem.stored.renumbered(f"{problem.stored.name}-frequent", self.number, by_columns=False)
-            self.frequent = Sparse(rows.indptr, rows.indices, rows.data)
-            return
-        indptr, indices, data = problem.matrix.rows
-        kept = frequent[indices]
-        pointer = np.append(0, np.cumsum(kept))[indptr].astype(indptr.dtype)
-        self.frequent = Sparse(pointer, self.number[indices[kept]], data[kept])
 
     def __reduce__(self) -> Any:
         return _Layout, (self.problem,)
@@ -86,9 +75,9 @@ class _Layout:
         from lapwing.kernels.rare_prices import Desk
 
         if not hasattr(self._threads, "desk"):
-            n, d, of_int = self.problem.n_documents, len(self.number), np.int32
+            n, d, of_int = self.problem.n_documents, len(self.problem.offset) - 1, np.int32
             of_entries = self.problem.matrix.columns.indptr.dtype
-            documents = ("weight", "margin", "there", "shift", "theta", "predicted", "curvature", "best")
+            documents = ("weight", "margin", "there", "shift", "theta", "predicted", "curvature", "best", "deviation")
             self._threads.desk = Desk(
                 place=np.full(n, -1, of_int),
                 document=np.zeros(n, of_int),
@@ -97,7 +86,6 @@ class _Layout:
                 **{name: np.zeros(d + 1, of_int) for name in ("inside", "features")},
                 **{name: np.zeros(d) for name in ("hot", "excess")},
                 **{name: np.zeros(d, of_int) for name in ("seen", "listed", "violators")},
-                mild=np.zeros(self.number.max(initial=-1) + 1),
                 begin=np.full(d, -1, of_entries),
                 places=np.zeros(len(self.problem.matrix.columns.data), of_int),
                 ends=np.zeros(d + 2, of_entries),
@@ -126,10 +114,8 @@ class RareSolver:
         last = self._last  # read once: other threads set it
         if last is None or last[0] is not arrays:
             order = np.argsort(-self.bulk / arrays.l1[:-1], kind="stable").astype(np.int32)
-            layout, total = self.layout, float(np.sum(self.weight))
-            ground = Ground(
-                self.weight, total, self.sums, self.bulk, self.norm, order, layout.frequent, layout.number, self.alike
-            )
+            total = float(np.sum(self.weight))
+            ground = Ground(self.weight, total, self.sums, self.bulk, self.norm, order, self.alike)
             last = self._last = arrays, ground
         return last[1]
 
