@@ -11,7 +11,8 @@ whole    the command on --lines lines, 0 for all, on two threads: killed (SIGKIL
 resumed  the same command killed and given again, and given once: whether their models have the same bytes
 rare     for 500 of the rarer headings: objectives of kernels/rare.py and of kernels/newton.py at tol 1e-10, and the gap
          recomputed in plain NumPy
-growth   one heading of 20 titles in corpora of 50,000, 100,000, … titles, up to --lines: milliseconds a fit
+growth   one heading of 20 titles in corpora of 50,000, 100,000, … titles, up to --lines: milliseconds a fit, and how
+         many titles it visits
 
 Peers can be in an environment of their own: --peers PYTHON, an interpreter that has omikuji.
 """
@@ -19,6 +20,7 @@ Peers can be in an environment of their own: --peers PYTHON, an interpreter that
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import json
 import lzma
@@ -199,6 +201,7 @@ def whole(lines: int | None, settings: TrainSettings, kinds: list[str], given: a
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         output = Path(name) / "whole.lapwing"
         total = killed_and_resumed(command_for(lines, Path(name), output, given))
+        print(f"SHA-256 of the model: {hashlib.sha256(output.read_bytes()).hexdigest()}", flush=True)
         titles = read(Path(name) / "titles.jsonl")
         train, test = titles.part("train"), titles.part("test")
         print(f"{len(train)} training titles, {len(test)} test titles, {len(train.categories())} headings")
@@ -253,6 +256,11 @@ def rare(titles: Corpus, settings: TrainSettings) -> None:
               f"either kernel within {apart:.1e}")  # fmt: skip
 
 
+def words_held(columns: Any, some: np.ndarray) -> np.ndarray:
+    """How many of some words each document holds."""
+    return np.bincount(np.concatenate([columns.indices[columns.indptr[j] : columns.indptr[j + 1]] for j in some]))
+
+
 def growth(titles: Corpus, settings: TrainSettings) -> None:
     size, last = 50_000, None
     while size <= len(titles):
@@ -261,14 +269,15 @@ def growth(titles: Corpus, settings: TrainSettings) -> None:
         counts = np.diff(goal.member.indptr)
         some = np.argsort(np.abs(counts - 20), kind="stable")[:200]
         lists = [goal.member.indices[goal.member.indptr[k] : goal.member.indptr[k + 1]][:20] for k in some]
-        solver.fit(lists[0], arrays)
+        solver.fit(lists[0], arrays, tol=settings.tol)
         began = time.process_time()
-        touched = [len(solver.fit(positives, arrays).documents) for positives in lists]
+        fits = [solver.fit(positives, arrays, tol=settings.tol) for positives in lists]
         spent = 1e3 * (time.process_time() - began) / len(lists)
         ratio = "" if last is None else f", {spent / last:.2f} times the one before"
-        print(
-            f"{size:8} titles: {spent:.2f} ms a heading of 20, {np.mean(touched):.0f} titles touched{ratio}", flush=True
-        )
+        rounds, touched = np.mean([(one.rounds, len(one.documents)) for one in fits], axis=0)
+        several = np.mean([np.sum(words_held(problem.matrix.columns, one.columns) > 1) for one in fits])
+        print(f"{size:8} titles: {spent:.2f} ms a heading of 20{ratio}; {rounds:.1f} rounds, {touched:.0f} titles "
+              f"touched, {several:.0f} with two words or more that have weights", flush=True)  # fmt: skip
         size, last = 2 * size, spent
 
 

@@ -370,11 +370,8 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     p, link = category.positives.size, category.link
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
     prior = PriorArrays(desk.mode, prior.l1, prior.l2, prior.lower, prior.upper)
-    rest, entries, G = (
-        touched.rest(ground, desk, p, category.down, t),
-        touched.lists(X.columns, desk, m, t),
-        np.empty(m),
-    )
+    rest, entries = touched.rest(ground, desk, p, category.down, t), touched.lists(X.columns, desk, m, t)
+    G = np.empty(m)
     standing = _first(entries, desk, category, t, rest, margin0, G)
     theta0, loss = standing.theta, standing.loss
     violators = price(X, ground, desk, prior, 1.0, category, desk.theta, theta0, t, False)
