@@ -15,6 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from lapwing.kernels._cache import KernelCache
 from lapwing.kernels._libraries import KernelCompiler, PartCompiler
+from lapwing.kernels._short import written_short
 from lapwing.kernels._typing import remembering
 
 # Sums may be taken in another order, and so several at a time.
@@ -44,7 +45,7 @@ class _Kernel(numba.core.registry.CPUDispatcher):
     inside: _Part
 
     def compile(self, sig: Any) -> Any:
-        with global_compiler_lock, remembering(), _uncollected():
+        with global_compiler_lock, remembering(), written_short(), _uncollected():
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

@@ -191,8 +191,8 @@ def condense(left, right, after, docs, above, depth, keys, own, own_above, own_d
 
 
 @kernel
-def shorten(left, right, docs, doc_at):
-    """Lists in place of intervals for nodes that some document has more than once.
+def shorten(left, right, docs, doc_at, n):
+    """Lists in place of intervals for nodes that some of n documents has more than once.
 
     Each list has a node's documents once; `left` and `right` are made to point to it. Returns `doc_at` with
     all the lists behind it.
@@ -203,7 +203,7 @@ def shorten(left, right, docs, doc_at):
             size += docs[v]
     longer = np.empty(size, np.int32)
     assign(longer[: doc_at.size], doc_at)
-    seen = np.full(doc_at.max() + 1, -1, np.int32)
+    seen = np.full(n, -1, np.int32)
     at = doc_at.size
     for v in range(left.size):
         if right[v] - left[v] > docs[v]:
@@ -215,20 +215,6 @@ def shorten(left, right, docs, doc_at):
                     at += 1
             left[v], right[v] = begin, at
     return longer
-
-
-@kernel
-def documents(left, right, doc_at, chosen):
-    """The documents of some nodes, ascending: (indptr, indices), as columns of a sparse matrix."""
-    indptr = np.zeros(chosen.size + 1, np.int64)
-    for c in range(chosen.size):
-        indptr[c + 1] = indptr[c] + right[chosen[c]] - left[chosen[c]]
-    indices = np.empty(indptr[chosen.size], np.int32)
-    for c in range(chosen.size):
-        part = indices[indptr[c] : indptr[c + 1]]
-        assign(part, doc_at[left[chosen[c]] : right[chosen[c]]])
-        part.sort()
-    return indptr, indices
 
 
 def sums(docs, pull):
@@ -295,7 +281,7 @@ def search(left, right, after, doc_at, pull, floor, rising, slack):
 
 @kernel
 def match(numbers, starts, width, begin, terms, states, fallback, feature, shorter):
-    """Which n-grams every document has, by the automaton of text/matching.py: (indptr, indices), CSR, sorted.
+    """Which n-grams every document has, by the automaton of text/matching.py: (indptr, indices), CSR, in no order.
 
     Document i is numbers[starts[i]:starts[i+1]]. From state s, terms[begin[s]:begin[s+1]], ascending, lead to
     the `states` beside them; any other term is tried from fallback[s].
@@ -332,5 +318,4 @@ def match(numbers, starts, width, begin, terms, states, fallback, feature, short
                     count += 1
                 here = shorter[here]
         indptr[i + 1] = count
-        indices[indptr[i] : count].sort()
     return indptr, indices[:count].copy()

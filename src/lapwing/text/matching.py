@@ -141,6 +141,7 @@ class NgramWeighting(Weighting):
             indptr, indices = match(numbers, read.starts, len(self._plain[0]), *self.automaton.arrays)
         shape = (len(read.starts) - 1, len(self._plain[0]))
         matrix = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+        matrix.sort_indices()
         return self._joined(matrix, read) if self._with_gaps else matrix
 
     def _joined(self, plain: sp.csr_matrix, read: Sequences) -> sp.csr_matrix:

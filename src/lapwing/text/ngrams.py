@@ -74,11 +74,15 @@ class NgramSpace:
 
     def columns(self, classes: np.ndarray) -> sp.csc_matrix:
         """(documents, classes) 1.0 where the document has the n-grams of the class."""
-        from lapwing.kernels.ngrams import documents
-
-        indptr, indices = documents(self.left, self.right, self.doc_at, self.node[classes])
-        shape = (self.n_documents, len(classes))
-        return sp.csc_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+        nodes = self.node[classes]
+        lengths = self.right[nodes] - self.left[nodes]
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
+        places = np.repeat(self.left[nodes] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        matrix = sp.csc_matrix(
+            (np.ones(len(places)), self.doc_at[places], indptr), shape=(self.n_documents, len(nodes))
+        )
+        matrix.sort_indices()
+        return matrix
 
     def read(self, documents: Iterable[str]) -> Sequences:
         """Other documents, read as those of the space were."""
@@ -142,7 +146,7 @@ def ngram_space(
             "check the stop list, or take tokens='char' for unspaced text"
         )
     node, docs, suffix, above, deepest, depth = (array[:count].copy() for array in arrays)
-    doc_at = kernels.shorten(left[1:], right[1:], docs[class_of[1:]], doc_at)
+    doc_at = kernels.shorten(left[1:], right[1:], docs[class_of[1:]], doc_at, n)
     return NgramSpace(
         settings, tokens, left, right, after, class_of, doc_at, node, docs,
         shortest=above + 1, longest=depth, members=members,
