@@ -49,6 +49,8 @@ def test_labels_keep_their_type(names: list[Any]) -> None:
     assert fitted.coef_.shape == (3, X.shape[1])
     from_list = MAPClassifier(variance=10.0).fit(X, labels.tolist())
     assert from_list.classes_.tolist() == sorted(names)
+    np.testing.assert_array_equal(from_list.coef_.toarray(), fitted.coef_.toarray())
+    assert from_list.model_.provenance["documents_with_labels"] == len(X)
 
 
 def test_boolean_labels() -> None:

@@ -93,7 +93,7 @@ def cases(draw: st.DrawFn) -> Case:
     y = array(st.sampled_from([-1.0, 1.0]), n)
     c = array(st.sampled_from([0.0, 0.5, 1.0, 2.0]), n)
     c[0] = 1.0  # a fit has at least one document
-    group = identical_columns(sp.csc_matrix(X))
+    group = identical_columns(sp.csr_matrix(X))
     first = np.append(np.unique(group, return_index=True)[1][group], d)  # features that are alike share a prior
     return Case(X, y, c, PriorArrays(*(part[first] for part in (mode, l1, l2, lower, upper))))
 

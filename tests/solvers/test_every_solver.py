@@ -90,6 +90,15 @@ def test_categories_together(monkeypatch: pytest.MonkeyPatch, link: str) -> None
 
 
 @pytest.mark.parametrize("link", LINKS)
+def test_one_ridge_category(monkeypatch: pytest.MonkeyPatch, link: str) -> None:
+    kernel(monkeypatch, "large")
+    X, y, c = data()
+    arrays = Gaussian().compile(2.0, D)
+    found = newton.fit(Problem(X, once=True), y, c, arrays, variance=2.0, tol=1e-7, link=link)
+    assert proven(found, arrays, link) == pytest.approx(best(arrays, link), rel=1e-6)
+
+
+@pytest.mark.parametrize("link", LINKS)
 def test_rare_categories(link: str) -> None:
     X, y, c = data()
     problem, arrays = Problem(X), Laplace().compile(2.0, D)

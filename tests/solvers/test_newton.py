@@ -121,6 +121,22 @@ def test_identical_columns_share_their_weight() -> None:
         assert_certified(doubled, y, c, prior.compile(1.0, doubled.shape[1]), found, 1e-9)
 
 
+@both_links
+@pytest.mark.parametrize("seed", range(8))
+def test_a_ridge_fit_that_is_the_only_one(link: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own kernel, over columns that are not merged: the same optimum, and equal weights for equal columns."""
+    monkeypatch.setattr("lapwing.solvers.dense.is_better", lambda problem, smooth: False)
+    X, y, c = random_problem(seed)
+    X = sp.hstack([X, X[:, :4]], format="csr")
+    prior = Gaussian().compile(10.0 ** (seed - 4), X.shape[1])
+    prior.mode[:] = np.random.default_rng(seed).choice([0.0, 0.5], X.shape[1] + 1)
+    prior.mode[-5:-1] = prior.mode[:4]
+    alone = newton.fit(Problem(X, once=True), y, c, prior, variance=1.0, tol=1e-10, link=link)
+    assert_certified(X, y, c, prior, alone, 1e-10, link)
+    np.testing.assert_allclose(alone.weights[-5:-1], alone.weights[:4], rtol=1e-12)
+    assert alone.objective == pytest.approx(fit(X, y, c, prior, link=link).objective, rel=1e-8)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_strong_enough_prior_leaves_the_intercept_only(seed: int) -> None:

@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from lapwing.errors import InputError
 from lapwing.text import TextSettings, Weighting, count_terms, design, reading, rows
+from lapwing.text.design import Numbered
 
 from .strategies import texts
 
@@ -28,6 +29,19 @@ def same_bits(a: object, b: object) -> bool:
     """Two CSR matrices, entry by entry and bit by bit."""
     parts = ("indptr", "indices", "data")
     return a.shape == b.shape and all(getattr(a, p).tobytes() == getattr(b, p).tobytes() for p in parts)
+
+
+def test_columns_without_names_are_numbered() -> None:
+    names, written = Numbered(12), [str(j) for j in range(12)]
+    assert list(names) == written
+    assert names == written
+    assert len(names) == 12
+    assert names[3] == "3"
+    assert names[-1] == "11"
+    assert names[2:4] == ["2", "3"]
+    assert "12" not in names
+    with pytest.raises(IndexError):
+        names[12]
 
 
 def test_glm07_by_hand() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -29,6 +29,30 @@ class Record(str):
 
     def __getnewargs__(self) -> Any:
         return str(self), self.values
+
+
+class SingleLabels(Sequence[tuple[Any, ...]]):
+    """One label for each of many documents, as tuples when they are looked at.
+
+    classes   those that occur, rising
+    numbers   (n,) the class of every document, by its number
+    """
+
+    def __init__(self, classes: Sequence[Any], numbers: np.ndarray) -> None:
+        self.classes, self.numbers = [(label,) for label in classes], numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        some = self.numbers[index]
+        return [self.classes[k] for k in some.tolist()] if isinstance(index, slice) else self.classes[some]
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return map(self.classes.__getitem__, self.numbers.tolist())
+
+    def take(self, index: np.ndarray) -> list[tuple[Any, ...]]:
+        return [self.classes[k] for k in self.numbers[index].tolist()]
 
 
 class Document(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
+from functools import cache
 from itertools import pairwise
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
+from lapwing.corpus.document import SingleLabels
 from lapwing.errors import InputError
 from lapwing.estimators._checks import check_label_names, in_one_sentence
 from lapwing.estimators._frames import as_list, indicator_names, is_frame, is_series
@@ -39,7 +41,12 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     _takes_label_lists = False  # whether a list of lists means labels, not an indicator matrix
 
     def _settings(self) -> TrainSettings:
-        return self._settings_from(self.get_params(deep=False))
+        return self._settings_from({name: getattr(self, name) for name in self._parameter_names()})
+
+    @classmethod
+    @cache
+    def _parameter_names(cls) -> list[str]:
+        return list(cls._get_param_names())
 
     def _settings_from(self, params: dict[str, Any]) -> TrainSettings:
         """The parameters as settings; the text stage, n-grams and cross-validation have a value of their own."""
@@ -204,7 +211,7 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         save(self.model_ if feature_names is None else self.model_.renamed(feature_names), path)
 
-    def _read_labels(self, y: Any, n: int) -> tuple[list[tuple[Hashable, ...]], bool, list[Hashable] | None]:
+    def _read_labels(self, y: Any, n: int) -> tuple[Sequence[tuple[Hashable, ...]], bool, list[Hashable] | None]:
         """(label sets, exclusive, classes or None) of whatever fit() was given as y."""
         names = indicator_names(y)
         if names is not None:
@@ -235,6 +242,8 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             if names is not None:
                 return [tuple(names[k] for k in row) for row in labels], False, list(names)
             return labels, False, list(range(indicator.shape[1]))
+        if (whole := _whole_numbers(_of_length(y, n))) is not None:
+            return whole, True, None
         with in_one_sentence():
             flat = _of_length(column_or_1d(y, warn=True), n)
         if flat.dtype == object:
@@ -247,6 +256,19 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
             return [(label,) for label in rows], True, None
         single = {label: (label,) for label in set(rows)}  # one for all: as many as rows would wake the collector
         return [single[label] for label in rows], True, None
+
+
+def _whole_numbers(y: Any) -> SingleLabels | None:
+    """Labels that are whole numbers near each other, or booleans, and far fewer than documents; None for others."""
+    if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype.kind not in "biu" or not len(y):
+        return None
+    least, most = int(y.min()), int(y.max())
+    if most - least > min(len(y) // 2, 10_000):
+        return None
+    above = y.astype(np.int64) - least if y.dtype.kind != "u" else (y - y.dtype.type(least)).astype(np.int64)
+    occur = np.bincount(above) > 0
+    classes = (np.flatnonzero(occur) + least).astype(y.dtype)
+    return SingleLabels(classes.tolist(), (np.cumsum(occur) - 1)[above])
 
 
 def _is_label_lists(y: Any) -> bool:

@@ -118,18 +118,18 @@ class Shared(NamedTuple):
 
 
 @inlined
-def _lanes(n, size):
-    whole, entry = (LANES, n), (LANES, size)
+def lanes_for(count, n, size):
+    whole, entry = (count, n), (count, size)
     return Lanes(
         np.empty(whole), np.zeros(whole), np.empty(whole), np.empty(whole),
         np.empty(entry), np.empty(entry), np.empty(entry), np.empty(entry), np.empty(entry),
-        np.zeros(LANES), np.empty(LANES), np.empty(LANES),
-        np.empty(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64),
+        np.zeros(count), np.empty(count), np.empty(count),
+        np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64),
     )  # fmt: skip
 
 
 @inlined
-def _shared(rows, l2s, n):
+def shared_by(count, rows, l2s, n):
     priors, size = l2s.shape
     reach, flat = np.empty((priors, n)), np.empty(priors, np.bool_)
     for k in range(priors):
@@ -138,7 +138,7 @@ def _shared(rows, l2s, n):
         for j in range(size):
             flat[k] = flat[k] or l2s[k, j] == 0.0
     return Shared(
-        np.empty((LANES, size)), np.empty((LANES, size)), np.full(LANES, -1), reach, flat,
+        np.empty((count, size)), np.empty((count, size)), np.full(count, -1), reach, flat,
         np.empty((5, size)), np.empty(size), np.zeros(size), np.empty(n), np.empty(n, np.int64),
     )  # fmt: skip
 
@@ -256,7 +256,7 @@ def _turn(at, P, residual, inverse, search):
 
 
 @part
-def _take(rows, documents, mode, l2, offset, slot, w, lane, lanes, shared, beta, theta):
+def take(rows, documents, mode, l2, offset, slot, w, lane, lanes, shared, beta, theta):
     """A lane takes a category: its margins, its loss, the sums that go with its weights."""
     _start(rows, offset, documents, mode, l2, beta, lanes.margin[lane])
     fill(lanes.shift[lane], 0.0)
@@ -270,7 +270,7 @@ def _take(rows, documents, mode, l2, offset, slot, w, lane, lanes, shared, beta,
 
 
 @part
-def _go(documents, mode, l2, lane, lanes, beta, objective, theta):
+def go(documents, mode, l2, lane, lanes, beta, objective, theta):
     """Along the step, as far as a line search says, and then the constant feature to its optimum."""
     y, weight, link = documents
     margin, shift, step, d = lanes.margin[lane], lanes.shift[lane], lanes.steps[lane], beta.size - 1
@@ -366,7 +366,7 @@ def _aim(rows, weight, squares, lane, lanes, search, relative):
 
 
 @part
-def _next(
+def next_of(
     rows, offset, documents, mode, l2, prior, slot, c, lane, lanes, shared, search, beta, answers, few, tol, max_rounds
 ):
     """Certify; where the gap is too wide, find the next direction or begin to. Returns what the lane is at then."""
@@ -408,7 +408,7 @@ def fit(rows, offset, categories, betas, turns, few, tol, max_rounds):
     A, B, Q, W = lanes_of(n), lanes_of(n), lanes_of(n), lanes_of(n)  # A is 0 but for lanes at DIRECTION
     P, out, step, l2 = lanes_of(size), lanes_of(size), lanes_of(size), lanes_of(size)
     residual, inverse = lanes_of(size), lanes_of(size)
-    lanes, shared = _lanes(n, size), _shared(rows, l2s, n)
+    lanes, shared = lanes_for(LANES, n, size), shared_by(LANES, rows, l2s, n)
     search = Search(np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, np.int64))
     at, category, some = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(LANES, np.int64)
     alike = len(weights) <= LANES  # then lanes share the sums that go with their weights
@@ -420,9 +420,7 @@ def fit(rows, offset, categories, betas, turns, few, tol, max_rounds):
                 c = category[lane] = turns[waiting]
                 w, k = weighs[c], which[c]
                 documents, slot = Documents(Y[c], weights[w], link), w if alike else lane
-                _take(
-                    rows, documents, modes[k], l2s[k], offset, slot, w, lane, lanes, shared, betas[c], answers.dual[c]
-                )
+                take(rows, documents, modes[k], l2s[k], offset, slot, w, lane, lanes, shared, betas[c], answers.dual[c])
                 for j in range(size):
                     l2[j, lane], P[j, lane] = l2s[k, j], 0.0
                 at[lane] = GRADIENT
@@ -437,7 +435,7 @@ def fit(rows, offset, categories, betas, turns, few, tol, max_rounds):
         for lane in those(at, STEP, some):
             c = category[lane]
             documents, k = Documents(Y[c], weights[weighs[c]], link), which[c]
-            _go(documents, modes[k], l2s[k], lane, lanes, betas[c], answers.objective[c], answers.dual[c])
+            go(documents, modes[k], l2s[k], lane, lanes, betas[c], answers.objective[c], answers.dual[c])
             at[lane] = GRADIENT
 
         # ask for the gradient there, and for the Hessian times P of those looking for a direction.
@@ -458,7 +456,7 @@ def fit(rows, offset, categories, betas, turns, few, tol, max_rounds):
             c = category[lane]
             w, k = weighs[c], which[c]
             documents, slot = Documents(Y[c], weights[w], link), w if alike else lane
-            at[lane] = _next(
+            at[lane] = next_of(
                 rows, offset, documents, modes[k], l2s[k], k, slot, c, lane, lanes, shared, search, betas[c], answers,
                 few, tol, max_rounds,
             )  # fmt: skip

@@ -86,14 +86,16 @@ def line_search(margin, shift, y, weight, link, slope, curve, first, objective):
     """A step t along `shift` (of the margins) where the slope of the objective is a tenth of its `first` value.
 
     slope + t·curve is the derivative of the penalty. Newton's method, kept between what is known of either side.
-    The whole step where the gain is too small to be measured. Returns t, and the loss's derivatives there by the
-    constant.
+    The whole step where the gain is too small to be measured. Where it promises more than there is to gain, the loss
+    is not what it seems, and only a slope that still leads down is trusted. Returns t, and the loss's derivatives there
+    by the constant.
     """
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(40):
         fall, bends, lift, lifts = _pulls(margin, shift, t, y, 0.0, weight, link)
         fall, bends = fall + slope + t * curve, bends + curve
-        if abs(fall) <= -0.1 * first or -first <= 1e-9 * objective:
+        trusted = fall <= 0.0 or -first * t <= objective
+        if (trusted and abs(fall) <= -0.1 * first) or -first <= 1e-9 * objective:
             return t, lift, lifts
         if fall > 0.0:
             high = t

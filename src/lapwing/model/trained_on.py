@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 KEPT = 256
-ENOUGH = 4 * KEPT  # of which so many are mostly different
+ENOUGH = 2 * KEPT  # of which so many are mostly different
 LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -39,25 +39,31 @@ class TrainedOn:
 
 def sketch(documents: Any) -> np.ndarray:
     """The least hashes of all documents, rising."""
-    if sp.issparse(documents) or isinstance(documents, np.ndarray):
-        documents = _canonical(documents)
-        heads = _heads(documents)
-        if len(heads) > ENOUGH:
-            few = np.unique(_hashes(documents, np.partition(heads, ENOUGH)[ENOUGH] | LOW))
-            if len(few) >= KEPT:
-                return few[:KEPT]
-    return np.unique(_hashes(documents, None))[:KEPT]
+    if not (sp.issparse(documents) or isinstance(documents, np.ndarray)):
+        return np.unique(_hashes(documents, None))[:KEPT]
+    rows = _canonical(documents)
+    heads = _heads(rows)
+    if len(heads) > ENOUGH:
+        few = np.unique(_of_rows(rows, heads, np.partition(heads, ENOUGH)[ENOUGH] | LOW))
+        if len(few) >= KEPT:
+            return few[:KEPT]
+    return np.unique(_of_rows(rows, heads, None))[:KEPT]
 
 
 def _hashes(documents: Any, most: np.uint64 | None) -> np.ndarray:
     """Of what documents hold: the text, or the entries of a row that are not 0. Those up to `most`; None for all."""
     if sp.issparse(documents) or isinstance(documents, np.ndarray):
         rows = _canonical(documents)
-        heads = _heads(rows)
-        some = slice(None) if most is None else heads <= most
-        own = heads[some] | (_mixed(_sums(rows[some])) & LOW)
-    else:
-        own = np.array([_hash(text.encode(errors="surrogatepass")) for text in documents], dtype=np.uint64)
+        return _of_rows(rows, _heads(rows), most)
+    own = np.array([_hash(text.encode(errors="surrogatepass")) for text in documents], dtype=np.uint64)
+    return own if most is None else own[own <= most]
+
+
+def _of_rows(rows: sp.csr_matrix, heads: np.ndarray, most: np.uint64 | None) -> np.ndarray:
+    if most is not None:
+        some = np.flatnonzero(heads <= most)
+        rows, heads = rows[some], heads[some]
+    own = heads | (_mixed(_sums(rows)) & LOW)
     return own if most is None else own[own <= most]
 
 
@@ -67,7 +73,8 @@ def _hash(content: bytes) -> int:
 
 def _canonical(rows: Any) -> sp.csr_matrix:
     """In order, without zeros and duplicates."""
-    rows = sp.csr_matrix(rows, dtype=np.float64)
+    if not (sp.issparse(rows) and rows.format == "csr" and rows.dtype == np.float64):
+        rows = sp.csr_matrix(rows, dtype=np.float64)
     if not (rows.has_canonical_format and rows.data.all()):
         rows = rows.copy()
         rows.sum_duplicates()
@@ -78,7 +85,8 @@ def _canonical(rows: Any) -> sp.csr_matrix:
 def _heads(rows: sp.csr_matrix) -> np.ndarray:
     """The high half of every row's hash, by its length, first, middle and last entry: most rows need no other half."""
     start, end = rows.indptr[:-1].astype(np.int64), rows.indptr[1:].astype(np.int64)
-    filled = np.flatnonzero(end > start)
+    holds = end > start
+    filled = slice(None) if holds.all() else np.flatnonzero(holds)
     start, end = start[filled], end[filled]
     own = np.zeros(rows.shape[0], np.uint64)
     own[filled] = (end - start).astype(np.uint64)

@@ -158,9 +158,7 @@ def _renumbered(matrix: Any, lines: slice, number: np.ndarray) -> Part:
 
 
 def _reordered(matrix: Any, lines: slice, number: np.ndarray) -> Part:
-    """Some lines with their indices renumbered and in order, each with a 1 at its end."""
+    """Some lines with their indices renumbered, each with a 1 at its end."""
     lengths, indices, data = _lines(matrix, lines, np.ones(lines.stop - lines.start, dtype=bool))
-    columns = number[indices]
-    order = np.lexsort((columns, np.repeat(np.arange(len(lengths)), lengths)))
     ends = np.cumsum(lengths)
-    return lengths + 1, np.insert(columns[order], ends, len(number)), np.insert(data[order], ends, 1.0)
+    return lengths + 1, np.insert(number[indices], ends, len(number)), np.insert(data, ends, 1.0)

@@ -32,13 +32,13 @@ def is_better(problem: Problem, *, smooth: bool) -> bool:
     if not by_rows(problem):
         dense = problem.n_documents * len(problem.offset) <= MOST
         return dense and (not smooth or min(len(problem.offset), problem.n_documents) <= FEWEST or is_possible(problem))
-    return smooth and is_possible(problem) and problem.gram_cost <= PASSES * len(problem.matrix.columns.data)
+    return smooth and is_possible(problem) and problem.gram_cost <= PASSES * problem.entries
 
 
 def by_rows(problem: Problem) -> bool:
     """Whether the columns are sparse enough to take the Gram matrix from rows."""
     whole = problem.n_documents * (len(problem.offset) - 1)
-    return len(problem.matrix.columns.data) < FULL * whole and not problem.centred
+    return problem.entries < FULL * whole and not problem.centred
 
 
 def is_smooth(prior: PriorArrays) -> bool:

@@ -82,9 +82,13 @@ def fit_many(
     ]
 
 
-def lay_out(problem: Problem) -> None:
-    """What fits under Gaussian priors read, made before the first of them asks."""
-    problem.rows_with_constant if dense.is_better(problem, smooth=True) else problem.frequent_first_with_constant
+def lay_out(problem: Problem, *, smooth: bool) -> Any:
+    """What fits read, made before the first of them asks."""
+    if not smooth:
+        return problem.matrix
+    if not dense.is_better(problem, smooth=True):
+        return problem.rows_with_constant if problem.once else problem.frequent_first_with_constant
+    return problem.rows_with_constant if dense.by_rows(problem) else problem.columns
 
 
 def minimise_many(
@@ -98,6 +102,9 @@ def minimise_many(
 
     if dense.is_better(problem, smooth=True):
         return dense.minimise_many(problem, Y, weights, arrays, betas, tol, max_iter, link)
+    if problem.once and len(Y) == 1:
+        results = [_minimise_one(problem, Y[0], weights[0], arrays[0], betas[0], tol, max_iter, link)]
+        return _again(results, problem, Y, weights, arrays, betas, tol, max_iter, link)
     order, rows, offset = problem.frequent_first_with_constant
     which, first = _which([(prior.mode.tobytes(), prior.l2.tobytes()) for prior in arrays])
     modes, l2s = np.array([arrays[k].mode[order] for k in first]), np.array([arrays[k].l2[order] for k in first])
@@ -112,11 +119,33 @@ def minimise_many(
     of_all = ridge.fit(rows, offset, categories, ordered, turns, few, tol, max_iter)
     betas[:, order] = ordered
     results = [Result(*one) for one in zip(*(part.tolist() for part in of_all[:-1]), of_all[-1], strict=True)]
+    return _again(results, problem, Y, weights_of, arrays, betas, tol, max_iter, link)
+
+
+def _minimise_one(
+    problem: Problem, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, tol: float,
+    max_iter: int, link: str,
+) -> Result:  # fmt: skip
+    """One category by itself, over a matrix that is neither small nor centred."""
+    from lapwing.kernels import ridge, ridge_one
+
+    answers = ridge_one.fit(
+        problem.rows_with_constant, y, weight, as_link(link).kernel_code, prior.mode, prior.l2, beta, ridge.FEW, tol,
+        max_iter,
+    )  # fmt: skip
+    return Result(*[*(part.tolist()[0] for part in answers[:-1]), answers[-1][0]])
+
+
+def _again(
+    results: list[Result], problem: Problem, Y: np.ndarray, weights: np.ndarray, arrays: list[PriorArrays],
+    betas: np.ndarray, tol: float, max_iter: int, link: str,
+) -> list[Result]:  # fmt: skip
+    """The results; what did not converge by conjugate gradients is left to a Gram matrix, if that is small enough."""
     behind = [k for k, result in enumerate(results) if not result.converged]
     if behind and max_iter > 0 and dense.is_possible(problem):
         rest = betas[behind]
         again = dense.minimise_many(
-            problem, Y[behind], weights_of[behind], [arrays[k] for k in behind], rest, tol, max_iter, link
+            problem, Y[behind], weights[behind], [arrays[k] for k in behind], rest, tol, max_iter, link
         )
         betas[behind] = rest
         for k, result in zip(behind, again, strict=True):
@@ -164,14 +193,14 @@ def minimise(
         return Result(*descent.fit(problem.columns_with_constant, documents, arrays, beta, tol, rounds))
 
     rest, is_dense = max_iter, dense.is_better(problem, smooth=False)
-    if not problem.centred and len(problem.matrix.columns.data) <= SMALL and not (is_dense and _uneven(problem)):
+    if not problem.centred and problem.entries <= SMALL and not (is_dense and _uneven(problem)):
         result = descend(min(BRIEFLY, max_iter))
         rest -= result.rounds
         if result.converged or rest == 0:
             return result
     if is_dense:
         return dense.minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
-    modest = not problem.centred and len(problem.matrix.columns.data) <= MODEST
+    modest = not problem.centred and problem.entries <= MODEST
     for most, matrix_free in ((WIDER, None), (DENSE, True)) if modest else ((DENSE, True),):
         result = Result(*newton.fit(problem.matrix, documents, arrays, beta, tol, rest, most, matrix_free, known))
         rest -= result.rounds
@@ -184,5 +213,5 @@ def minimise(
 
 def _uneven(problem: Problem) -> bool:
     """Whether entries differ by orders of magnitude: columns that measure something, and not counts of words."""
-    sizes = np.abs(problem.matrix.columns.data)
+    sizes = np.abs(problem.by_rows.data)
     return bool(sizes.max(initial=0.0) > EVEN * sizes.min(initial=np.inf))

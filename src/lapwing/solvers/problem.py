@@ -13,7 +13,7 @@ from lapwing.errors import InputError
 from lapwing.kernels.nouns import Matrix, Sparse
 from lapwing.shards.folder import BY_VALUE
 from lapwing.shards.matrix import is_stored, pointer
-from lapwing.shards.sums import column_sums
+from lapwing.shards.sums import column_lengths, column_sums
 from lapwing.stats.objective import PriorArrays
 
 
@@ -26,6 +26,8 @@ class Problem:
     that weights of sum B can cost, and l2 (B/k)²/2 · k = (l2/k) B²/2.
 
     kinds   (d,) features of different kinds are kept apart, whatever their columns: their priors differ
+    once    for one fit under a Gaussian prior, which gives identical columns equal weights by itself: nothing is
+            prepared that pays from the second fit on
     """
 
     def __init__(
@@ -35,25 +37,31 @@ class Problem:
         *,
         kinds: np.ndarray | None = None,
         merge: bool = True,
+        once: bool = False,
     ) -> None:
+        merge, self.once = merge and not once, once
         X = X if X.has_sorted_indices else X.sorted_indices()
-        merged, columns = X, _by_columns(X)
-        self.group = identical_columns(columns, kinds) if merge else np.arange(X.shape[1])  # feature → column
+        self.group = identical_columns(X, kinds) if merge else np.arange(X.shape[1])  # feature → column
         leads = np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0
         first = np.flatnonzero(leads)
-        if len(first) < X.shape[1]:
-            merged, columns = _leading(X, columns, self.group, leads)
+        merged = X if len(first) == X.shape[1] else _leading(X, self.group, leads)
         self.alike = np.append(np.bincount(self.group), 1)  # features per column; the intercept is alone
         self.offset, self.scale = np.append(np.zeros(len(first)), 1.0), np.ones(len(first) + 1)
         if standardize_by is not None:
             mean, sd = moments(merged, standardize_by)
             self.offset[:-1], self.scale[:-1] = -mean / sd, sd
-            merged = sp.csr_matrix(merged @ sp.diags_array(1.0 / sd))
-            columns = merged.tocsc()
-        self.matrix = Matrix(_columns(columns), _sparse(merged), self.offset)
+            merged = sp.csr_matrix(
+                (merged.data * (1.0 / sd)[merged.indices], merged.indices, merged.indptr), merged.shape
+            )
+        self.by_rows, self.entries = merged, len(merged.data)
         self.stored = merged if is_stored(merged) else None  # where it is on disk
         self.members = np.append(first, X.shape[1])
         self.n_documents = X.shape[0]
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """By rows and by columns; not every solver needs both."""
+        return Matrix(_columns(_by_columns(self.by_rows)), _sparse(self.by_rows), self.offset)
 
     def __getstate__(self) -> dict[str, Any]:
         """A matrix on disk is mapped again where the problem goes."""
@@ -61,14 +69,9 @@ class Problem:
         if self.stored is not None and BY_VALUE[0]:
             state["stored"] = None
         elif self.stored is not None:
-            for name in ("matrix", *(n for n, v in vars(type(self)).items() if isinstance(v, cached_property))):
+            for name in (n for n, v in vars(type(self)).items() if isinstance(v, cached_property)):
                 state.pop(name, None)
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        if self.stored is not None:
-            self.matrix = Matrix(_columns(self.stored.tocsc()), _sparse(self.stored), self.offset)
 
     @property
     def centred(self) -> bool:
@@ -86,19 +89,20 @@ class Problem:
 
     def _by_frequency(self) -> np.ndarray:
         """Columns by falling number of entries, the constant last."""
-        lengths = np.diff(self.matrix.columns.indptr[:-1])
+        lengths = column_lengths(self.by_rows)
         return np.append(np.argsort(-lengths, kind="stable"), len(lengths))
 
     @cached_property
     def frequent_first(self) -> tuple[np.ndarray, Sparse, np.ndarray]:
-        """(columns by falling number of entries, X by rows with its columns in that order, their offsets).
+        """(columns by falling number of entries, X by rows with its columns under these numbers, their offsets).
 
         What most documents ask for then lies together in the cache.
         """
-        indptr, indices, data = self.matrix.columns
         order = self._by_frequency()
-        columns = sp.csc_matrix((data, indices, indptr[:-1]), shape=(self.n_documents, len(order) - 1))
-        return order, _sparse(sp.csr_matrix(columns[:, order[:-1]])), self.offset[order]
+        number = np.empty(len(order), np.int32)
+        number[order] = np.arange(len(order))
+        indptr, indices, data = _sparse(self.by_rows)
+        return order, Sparse(indptr, number[indices], data), self.offset[order]
 
     @cached_property
     def frequent_first_with_constant(self) -> tuple[np.ndarray, Sparse, np.ndarray]:
@@ -114,7 +118,7 @@ class Problem:
         """X by rows, its columns as they are, the constant feature with its entries."""
         if self.stored is not None:
             return self._stored_with_constant("constant", np.arange(len(self.offset)))
-        return _with_constant(self.matrix.rows, len(self.offset) - 1)
+        return _with_constant(_sparse(self.by_rows), len(self.offset) - 1)
 
     def _stored_with_constant(self, name: str, order: np.ndarray) -> Sparse:
         assert self.stored is not None
@@ -125,26 +129,21 @@ class Problem:
     @cached_property
     def gram_cost(self) -> float:
         """Products in a Gram matrix of the columns, from rows, and in its factor, where they count a fifth."""
-        entries = np.diff(self.matrix.rows.indptr).astype(np.float64)
+        entries = np.diff(self.by_rows.indptr).astype(np.float64)
         return float(np.sum(entries * (entries + 1.0))) / 2.0 + len(self.offset) ** 3 / 30.0
 
     @cached_property
     def columns(self) -> np.ndarray:
         """(d+1, n) the columns one by one, offsets and all, the constant last."""
-        indptr, indices, data = self.matrix.columns
         columns = np.empty((len(self.offset), self.n_documents))
-        if len(data) == columns[:-1].size:
-            columns[:-1], columns[-1] = data.reshape(-1, self.n_documents), 0.0
-        else:
-            sp.csr_matrix((data, indices, indptr), shape=columns.shape).toarray(out=columns)
+        columns[:-1], columns[-1] = _array(self.by_rows).T, 0.0
         columns += self.offset[:, None]
         return columns
 
     @cached_property
     def documents(self) -> np.ndarray:
         """(n, d) the documents one by one, offsets and all."""
-        indptr, indices, data = self.matrix.rows
-        rows = sp.csr_matrix((data, indices, indptr), shape=(self.n_documents, len(self.offset) - 1)).toarray()
+        rows = _array(self.by_rows)
         return rows + self.offset[:-1] if self.centred else rows
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
@@ -227,16 +226,12 @@ class Problem:
         return beta
 
 
-def _leading(
-    X: sp.csr_matrix, columns: sp.csc_matrix, group: np.ndarray, leads: np.ndarray
-) -> tuple[sp.csr_matrix, sp.csc_matrix]:
-    """The columns that lead their group, by rows and by columns; on disk where X is."""
-    if is_stored(X):
-        number = np.where(leads, group, -1)
-        merged = X.renumbered(f"merged-{hashlib.sha256(number.tobytes()).hexdigest()[:12]}", number)
-        return merged, merged.tocsc()
-    columns = columns[:, np.flatnonzero(leads)]
-    return columns.tocsr(), columns
+def _leading(X: sp.csr_matrix, group: np.ndarray, leads: np.ndarray) -> sp.csr_matrix:
+    """The columns that lead their group, by rows; on disk where X is."""
+    if not is_stored(X):
+        return X[:, np.flatnonzero(leads)]
+    number = np.where(leads, group, -1)
+    return X.renumbered(f"merged-{hashlib.sha256(number.tobytes()).hexdigest()[:12]}", number)
 
 
 def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -248,21 +243,27 @@ def moments(X: sp.csr_matrix, weight: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return mean, np.sqrt(np.where(variance > 1e-14 * mean * mean, variance, 1.0))
 
 
-def identical_columns(X: sp.csc_matrix, kinds: np.ndarray | None = None) -> np.ndarray:
+def identical_columns(X: sp.csr_matrix, kinds: np.ndarray | None = None) -> np.ndarray:
     """The same number for columns of one kind that are equal entry by entry; in order of first appearance."""
     # Equal columns have equal sums with any weights of rows, to the bit; whether the others do is then checked.
-    sums = column_sums(X, np.random.default_rng(0).random(X.shape[0]))
+    sums = column_sums(X.tocsc() if is_stored(X) else X, np.random.default_rng(0).random(X.shape[0]))
     order = np.argsort(sums)
     runs = np.flatnonzero(np.append(True, sums[order[1:]] != sums[order[:-1]]))  # where others begin
     first = np.empty_like(order)  # of the columns with the same sum
     if len(order):
         first[order] = np.repeat(np.minimum.reduceat(order, runs), np.diff(np.append(runs, len(order))))
     later = np.flatnonzero(first != np.arange(len(order)))
-    alike = _equal_columns(X, later, first[later])
+    if not len(later):
+        return first
+    if is_stored(X):
+        alike = _equal_columns(X.tocsc(), later, first[later])
+    else:
+        some = np.unique(np.append(later, first[later]))
+        alike = _equal_columns(X[:, some].tocsc(), np.searchsorted(some, later), np.searchsorted(some, first[later]))
     if kinds is not None:
         alike &= kinds[later] == kinds[first[later]]
     if not alike.all():  # equal sums of unequal columns: every one is looked at
-        first = _one_by_one(X, first, first[later[~alike]], kinds)
+        first = _one_by_one(X.tocsc(), first, first[later[~alike]], kinds)
     leads = first == np.arange(len(first))
     return (np.cumsum(leads) - 1)[first]
 
@@ -316,6 +317,11 @@ def _by_columns(X: sp.csr_matrix) -> sp.csc_matrix:
         return X.tocsc()
     indices = np.tile(np.arange(n, dtype=np.int32), d)
     return sp.csc_matrix((X.data.reshape(n, d).T.ravel(), indices, np.arange(d + 1, dtype=np.int32) * n), shape=(n, d))
+
+
+def _array(X: sp.csr_matrix) -> np.ndarray:
+    """X with its zeros; one that has none is an array already."""
+    return X.data.reshape(X.shape) if len(X.data) == X.shape[0] * X.shape[1] else X.toarray()
 
 
 def _columns(matrix: sp.csc_matrix) -> Sparse:

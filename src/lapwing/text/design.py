@@ -129,6 +129,28 @@ class Weighting:
         return {term: tuple(where) for term, where in places.items()}
 
 
+class Numbered(Sequence[str]):
+    """Names of columns that have none: their numbers, written when they are looked at."""
+
+    def __init__(self, count: int) -> None:
+        self.numbers = range(count)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        some = self.numbers[index]
+        return [str(j) for j in some] if isinstance(some, range) else str(some)
+
+    def __repr__(self) -> str:
+        return f"Numbered({len(self)})"
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == other if isinstance(other, list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """A sparse matrix (documents, features), the features' names, and the weighting that made it."""

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
+from lapwing.corpus.document import SingleLabels
 from lapwing.corpus.overview import check_labelled
 from lapwing.engine import Checkpoint, Cluster, Pool, Threads, interruptible, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
@@ -32,6 +33,7 @@ from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.beside import Beside, with_columns
+from lapwing.text.design import Numbered
 from lapwing.text.gapped import gapped_space
 from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.text.stored import stored_design
@@ -165,7 +167,8 @@ def learn(
 def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] | None, most_duals: int) -> Task:
     check_labelled(corpus)
     goal = targets(corpus.labels, corpus.exclusive, classes, joint=settings.joint)
-    if corpus.exclusive and set(map(len, corpus.labels)) != {1}:
+    single = isinstance(corpus.labels, SingleLabels)
+    if corpus.exclusive and not single and set(map(len, corpus.labels)) != {1}:
         raise InputError("every training document needs exactly one label; some have none or several")
     if corpus.exclusive and len(goal.classes) > 2 and settings.threshold != "default":
         raise SettingsError(
@@ -197,8 +200,7 @@ def _strategy(
     if settings.joint:
         check_softmax(len(task), *features.matrix.shape)
     strategy = (Polytomous if settings.joint else OneVsRest)(task, features, apart)
-    data = (features.matrix, list(features.feature_names), apart)
-    return strategy, data, lambda: matrix_keys(features.matrix, seed)
+    return strategy, (features.matrix, features.feature_names, apart), lambda: matrix_keys(features.matrix, seed)
 
 
 def _validation(corpus: Corpus, features: Design, task: Task) -> tuple[sp.csr_matrix, Targets, np.ndarray]:
@@ -354,11 +356,13 @@ def make_design(
     has it."""
     if corpus.kind == "vectors":
         matrix = check_matrix(corpus.documents)
-        names = list(corpus.feature_names or map(str, range(matrix.shape[1])))
+        names: Sequence[str] = list(corpus.feature_names) if corpus.feature_names else Numbered(matrix.shape[1])
         named = named_features(settings.prior, None)
-        unseen = sorted(set(named).difference(names)) if named else []
-        matrix.resize(matrix.shape[0], len(names) + len(unseen))
-        return Design(matrix, names + unseen, None)
+        if unseen := sorted(set(named).difference(names)) if named else []:
+            names = [*names, *unseen]
+        if len(names) != matrix.shape[1]:
+            matrix.resize(matrix.shape[0], len(names))
+        return Design(matrix, names, None)
     text = settings.text if corpus.kind == "text" else ready_made(settings.text)
     step = None if progress is None else (lambda done: progress("reading words", done, len(corpus)))
     named, n_jobs = named_features(settings.prior, text), thread_count(settings.n_jobs)

@@ -86,7 +86,7 @@ def _provenance(
     corpus: Corpus, task: Task, design: Design, fits: list[CategoryFit], decisions: Decisions | None, date: str
 ) -> dict[str, Any]:
     """Where the documents came from, all settings, and what hung on both."""
-    settings = task.settings
+    settings, targets = task.settings, task.targets
     prior = as_prior(settings.prior)
     about = {
         "lapwing": release(),
@@ -94,7 +94,7 @@ def _provenance(
         "corpus": corpus.name,
         "source": dict(corpus.source),
         "documents": len(corpus),
-        "documents_with_labels": sum(map(bool, corpus.labels)),
+        "documents_with_labels": int(np.count_nonzero(np.bincount(targets.member.indices))),
         "features": design.matrix.shape[1],
         "skipped": corpus.skipped,
         "settings": settings.to_dict(),

@@ -126,7 +126,7 @@ class NgramSearch:
                 )
                 variance = curve.chosen
             fit = solve(weight, variance=variance)
-        threshold = self.task.threshold(row, fit.scores(self.space))
+        threshold = self.task.threshold(row, lambda: fit.scores(self.space))
         return CategoryFit.of(
             fit.result, fit.classes, fit.result.weights[:-1], threshold, keep_dual=self.task.keep_duals, curve=curve,
             steps=tried,

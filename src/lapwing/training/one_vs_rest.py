@@ -15,14 +15,16 @@ from lapwing.selection.features import best_features
 from lapwing.selection.folds import Folds
 from lapwing.selection.squeezer import Budget, Squeezed
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
+from lapwing.shards.matrix import is_stored
 from lapwing.solvers import clg, newton, probit_em
+from lapwing.solvers.dense import WIDEST
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.rare import Start
 from lapwing.solvers.selected_ridge import prune, select, universal_penalty
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import Columns, Jeffreys, Laplace, Prior, as_prior, norm_variance
+from lapwing.stats.priors import Columns, Gaussian, Jeffreys, Laplace, Prior, as_prior, norm_variance
 from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
@@ -73,12 +75,21 @@ class Features:
             self.kinds = self.prior.kinds(self.columns)
             self.insisting = np.array([self.columns.index[name] for name in self.prior.insisting], dtype=np.int64)
 
-    def problem(self, X: sp.csr_matrix, kinds: np.ndarray | None, *, merge: bool = True) -> Problem:
-        return Problem(X, self.task.weights if self.task.settings.standardize else None, kinds=kinds, merge=merge)
+    def problem(self, X: sp.csr_matrix, kinds: np.ndarray | None, **how: bool) -> Problem:
+        return Problem(X, self.task.weights if self.task.settings.standardize else None, kinds=kinds, **how)
 
     @cached_property
     def whole(self) -> Problem:
-        return self.problem(self.X, self.kinds)
+        return self.problem(self.X, self.kinds, once=self._once)
+
+    @property
+    def _once(self) -> bool:
+        """Whether all there is to do is one fit with a Gaussian prior, over many sparse columns."""
+        settings = self.task.settings
+        plain = (settings.method, settings.solver, settings.standardize) == ("map", "auto", False)
+        single = len(self.task) == 1 and not settings.holds_out and not settings.chooses_apart
+        large = self.X.nnz > newton.SMALL and self.X.shape[1] > WIDEST and not is_stored(self.X)
+        return plain and single and large and type(self.prior) is Gaussian and settings.intercept_variance != np.inf
 
     @cached_property
     def norm_variance(self) -> float:
@@ -152,8 +163,7 @@ class OneVsRest(OverMatrix):
     def prepare(self) -> None:
         if self.settings.select_features is None:
             problem = self.features.whole
-            if problem.stored is not None and self.smooth:
-                newton.lay_out(problem)  # files are made here, and read by all
+            newton.lay_out(problem, smooth=self.smooth)  # here, once: files are made of what is stored, and read by all
             self.rare.prepare()
 
     @cached_property
@@ -247,7 +257,7 @@ class OneVsRest(OverMatrix):
         first, alpha = (first, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
         result = ready or self.solve(one, first)
         result, pruned_objective = self._prune(one, result, alpha)
-        threshold = self.task.threshold(row, one.problem.scores(result.weights))
+        threshold = self.task.threshold(row, lambda: one.problem.scores(result.weights))
         kept, squeezed, nan = np.flatnonzero(result.weights[:-1]), one.squeezed, float("nan")
         return CategoryFit.of(
             result, kept if one.features is None else one.features[kept], result.weights[kept], threshold,

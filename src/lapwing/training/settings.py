@@ -351,6 +351,8 @@ class TrainSettings:
 
 def _plain(value: Any) -> Any:
     """As JSON has it: what is infinite by name, mappings as pairs, values with settings of their own as objects."""
+    if value is None or type(value) in (str, int, bool):
+        return value
     if isinstance(value, Prior):
         return {"name": value.name, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
     if is_dataclass(value):  # where a row of a prior was read is nobody's business

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.corpus.document import SingleLabels
 from lapwing.errors import InputError, SettingsError
 from lapwing.shards.matrix import MOST
 
@@ -49,10 +50,11 @@ def targets(
     joint: bool = False,
 ) -> Targets:
     """Label sets to a membership matrix; `classes` fixes which there are, and their order."""
+    single = labels if isinstance(labels, SingleLabels) else None
     if classes is None:
-        distinct = set(chain.from_iterable(labels))
+        distinct = set(chain.from_iterable(labels if single is None else single.classes))
         try:
-            classes = sorted(distinct)  # type: ignore[type-var]
+            classes = sorted(distinct)
         except TypeError:  # labels of several types have no order of their own
             classes = sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
     if joint and not exclusive:
@@ -68,25 +70,34 @@ def targets(
     if not len(classes):
         raise InputError("training needs labelled documents, and none of these has a label")
     number = {label: k for k, label in enumerate(classes)}
-    rows = np.repeat(np.arange(len(labels)), np.fromiter(map(len, labels), dtype=np.int64, count=len(labels)))
+    shape = len(labels), len(classes)
     try:
-        columns = np.fromiter(map(number.__getitem__, chain.from_iterable(labels)), dtype=np.int64, count=len(rows))
+        if single is None:
+            rows = np.repeat(np.arange(len(labels)), np.fromiter(map(len, labels), dtype=np.int64, count=len(labels)))
+            of_labels = map(number.__getitem__, chain.from_iterable(labels))
+            columns = np.fromiter(of_labels, dtype=np.int64, count=len(rows))
+            member = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+        else:
+            columns = np.array([number[label] for (label,) in single.classes])[single.numbers]
+            member = sp.csr_matrix((np.ones(len(labels)), columns, np.arange(len(labels) + 1)), shape=shape).tocsc()
     except KeyError as error:
         raise InputError(f"a document has the label {error.args[0]!r}, which is none of the classes given") from None
-    member = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))
     return Targets(tuple(classes), exclusive, member, joint)
 
 
 def check_matrix(X: sp.csr_matrix) -> sp.csr_matrix:
     """float64, int32 indices, sorted, finite."""
+    ordered = sp.issparse(X) and X.format == "csr" and X.has_canonical_format  # which X then remembers
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if matrix.nnz > MOST:
         raise InputError(
             f"the matrix has {matrix.nnz} entries, and one in memory may have {MOST}; give fewer documents or "
             "features, or its documents in blocks to lapwing.training.spread.fit_rows"
         )
-    if not np.isfinite(matrix.data).all():
+    if not np.isfinite(matrix.data.sum()) and not np.isfinite(matrix.data).all():  # a sum may overflow
         raise InputError("the matrix holds NaN or infinite values; remove those rows or fill them first")
+    if ordered:
+        matrix.has_canonical_format = True
     matrix.sum_duplicates()
     return matrix
 

@@ -92,8 +92,8 @@ class Task:
         """Weights of the documents in the problem of all classes together."""
         return np.asarray(self.weights * self._factor(0, self.targets.numbers), dtype=np.float64)
 
-    def threshold(self, row: int, scores: np.ndarray) -> float:
-        """The cut-off as far as the fit decides it: see `CategoryFit.threshold`."""
+    def threshold(self, row: int, scores_of: Callable[[], np.ndarray]) -> float:
+        """The cut-off as far as the fit decides it, by scores if need be: see `CategoryFit.threshold`."""
         y, weight = self.signs(row), self.document_weights(row)
         if not np.any(y[weight > 0] > 0):
             return float("inf")  # GLM07 section 5.2.2: without a positive document, say "no"
@@ -101,6 +101,7 @@ class Task:
             return self.settings.fixed_threshold
         if self.settings.threshold_data == "cv":
             return float("nan")
+        scores = scores_of()
         tuned = tune(self.settings.threshold, scores, y, sample_weight=weight)  # type: ignore[arg-type]
         lowest = scores.min()
         if lowest == scores.max():  # nothing was learned: no rule makes a claim of it
