@@ -104,6 +104,17 @@ def test_kernel_and_plain_python_score_alike() -> None:
     assert plain.tobytes() == kernel.tobytes()
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_probabilities_do_not_depend_on_threads_nor_on_blocks(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, texts = text_model(), [f"{text} new{i} words" for i in range(40) for text in TEXTS]
+    alone = np.vstack([one.predict_proba([text]) for text in texts])
+    monkeypatch.setattr(sys.modules["lapwing.text.design"], "FEW_CHARACTERS", 0)
+    monkeypatch.setattr("lapwing.text.reading.BATCH_CHARACTERS", 300)
+    monkeypatch.setattr("lapwing.model.linear.BLOCK_PROBABILITIES", 7)
+    assert one.predict_proba(texts, n_jobs=n_jobs).tobytes() == alone.tobytes()
+    assert one.predict(texts, n_jobs=n_jobs) == [label for text in texts for label in one.predict([text])]
+
+
 @pytest.mark.parametrize(
     ("documents", "says"),
     [

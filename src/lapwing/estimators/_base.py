@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing.corpus import Corpus
 from lapwing.corpus.document import SingleLabels
+from lapwing.engine.threads import thread_count
 from lapwing.errors import InputError
 from lapwing.estimators._checks import check_label_names, in_one_sentence
 from lapwing.estimators._frames import as_list, indicator_names, is_frame, is_series
@@ -109,10 +110,14 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
         self._take(update(self.model_, X, labels, forget=forget, curvature=curvature, n_jobs=self.n_jobs))
         return self
 
+    @property
+    def _threads(self) -> int:
+        return thread_count(getattr(self, "n_jobs", None))
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Linear scores: (n,) for two exclusive classes, else (n, classes)."""
         check_is_fitted(self)
-        scores = self.model_.scores(self._inputs(X))
+        scores = self.model_.scores(self._inputs(X), n_jobs=self._threads)
         if not self.model_.exclusive or len(self.classes_) > 2:
             return scores
         return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
@@ -125,15 +130,15 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, classes): rows add up to 1 for exclusive classes; independent probabilities for label sets."""
         check_is_fitted(self)
-        return self.model_.predict_proba(self._inputs(X))
+        return self.model_.predict_proba(self._inputs(X), n_jobs=self._threads)
 
     def predict(self, X: Any) -> np.ndarray | list[tuple[Hashable, ...]]:
         """Classes; for label sets an indicator array, or tuples of labels where fit() had label lists."""
         check_is_fitted(self)
         model = self.model_
         if self._label_lists and not model.exclusive:
-            return model.predict(self._inputs(X))  # type: ignore[return-value]
-        blocks = model.score_blocks(self._inputs(X))
+            return model.predict(self._inputs(X), n_jobs=self._threads)  # type: ignore[return-value]
+        blocks = model.score_blocks(self._inputs(X), n_jobs=self._threads)
         if model.exclusive:
             winners = [model.winners(scores) for scores in blocks]
             answer: np.ndarray = self.classes_[np.concatenate([np.zeros(0, dtype=np.int64), *winners])]

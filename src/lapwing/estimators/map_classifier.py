@@ -61,7 +61,7 @@ class MAPClassifier(LinearModelClassifier):
     intercept_variance : None for the same prior as the coefficients', a number, or `np.inf`
     standardize : centre and scale every feature, without ever making the matrix dense
     tol : bound on the duality gap, relative to the objective at the solution
-    n_jobs : threads over categories; results do not depend on it
+    n_jobs : threads over categories, and over texts; results do not depend on it
 
     Attributes
     ----------

@@ -26,6 +26,7 @@ from lapwing.text import Weighting
 
 DECISIONS = ("threshold", "expected_f1")
 BLOCK_SCORES = 2**17  # scores held at a time where they only decide: 1 MB, which stay in the cache
+BLOCK_PROBABILITIES = 2**15  # and where they become probabilities, by way of some arrays as large
 
 
 @dataclass(frozen=True)
@@ -144,18 +145,28 @@ class LinearModel:
         self, documents: Iterable[str] | sp.csr_matrix | np.ndarray, *, method: str = "auto", n_jobs: int = 1
     ) -> sp.csr_matrix:
         """Documents as rows of features: texts through the weighting, matrices checked for width."""
+        if (matrix := self._as_matrix(documents)) is not None:
+            return matrix
+        return self._weighting.vectors(documents, method=method, n_jobs=n_jobs)
+
+    def _as_matrix(self, documents: Any) -> sp.csr_matrix | None:
+        """A matrix, checked for width; None for texts."""
         if isinstance(documents, str):
             raise InputError("expected a list of texts, got one string; put it in a list")
-        if sp.issparse(documents) or (isinstance(documents, np.ndarray) and documents.ndim == 2):
-            matrix = sp.csr_matrix(documents, dtype=np.float64)
-            if matrix.shape[1] != len(self.feature_names):
-                raise InputError(f"the model has {len(self.feature_names)} features, the matrix {matrix.shape[1]}")
-            if not np.isfinite(matrix.data).all():
-                raise InputError("the matrix holds NaN or infinite values")
-            return matrix
+        if not sp.issparse(documents) and not (isinstance(documents, np.ndarray) and documents.ndim == 2):
+            return None
+        matrix = sp.csr_matrix(documents, dtype=np.float64)
+        if matrix.shape[1] != len(self.feature_names):
+            raise InputError(f"the model has {len(self.feature_names)} features, the matrix {matrix.shape[1]}")
+        if not np.isfinite(matrix.data).all():
+            raise InputError("the matrix holds NaN or infinite values")
+        return matrix
+
+    @property
+    def _weighting(self) -> Weighting:
         if self.weighting is None:
             raise InputError("this model was trained on vectors; give a matrix of features, not texts")
-        return self.weighting.vectors(documents, method=method, n_jobs=n_jobs)
+        return self.weighting
 
     def scores(self, documents: Any, *, method: str = "auto", rows: slice = slice(None), n_jobs: int = 1) -> np.ndarray:
         """(n, rows) linear scores x·β + intercept, of all categories or of some."""
@@ -172,14 +183,14 @@ class LinearModel:
         rows = None if self.weighting is None else self.weighting.rows(documents)
         return None if rows is None else self.scorer.of_rows(rows)
 
-    def score_blocks(self, documents: Any) -> Iterator[np.ndarray]:
+    def score_blocks(self, documents: Any, *, n_jobs: int = 1) -> Iterator[np.ndarray]:
         """The same for a block of documents after the other; all at once where the decision is over the batch.
 
         A block is good until the next, which takes its place in memory.
         """
         if self.decision == "threshold" and (few := self._few(documents)) is not None:
             return iter([few])
-        matrix = self.vectors(documents)
+        matrix = self.vectors(documents, n_jobs=n_jobs)
         size = max(BLOCK_SCORES // len(self.intercepts), 1) if self.decision == "threshold" else max(matrix.shape[0], 1)
         return self.scorer.blocks(matrix, size)
 
@@ -201,9 +212,21 @@ class LinearModel:
         """(n, rows) probability of each category on its own; under a softmax rows add up to 1."""
         return self.probability(self.scores(documents, method=method))
 
-    def predict_proba(self, documents: Any) -> np.ndarray:
+    def predict_proba(self, documents: Any, *, n_jobs: int = 1) -> np.ndarray:
         """(n, classes): rows add up to 1 for exclusive classes, independent probabilities otherwise."""
-        return self.class_proba(self.scores(documents))
+        if (few := self._few(documents)) is not None:
+            return self.class_proba(few)
+        if (matrix := self._as_matrix(documents)) is not None:
+            return self._proba(matrix)
+        parts = list(self._weighting.each(documents, self._proba, n_jobs=n_jobs))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _proba(self, matrix: sp.csr_matrix) -> np.ndarray:
+        proba, at = np.empty((matrix.shape[0], len(self.classes))), 0
+        for scores in self.scorer.blocks(matrix, max(BLOCK_PROBABILITIES // len(self.intercepts), 1)):
+            proba[at : at + len(scores)] = self.class_proba(scores)
+            at += len(scores)
+        return proba
 
     def class_proba(self, scores: np.ndarray) -> np.ndarray:
         """(n, classes) probabilities of all rows' scores: what every part of lapwing shows."""
@@ -263,14 +286,14 @@ class LinearModel:
         chosen = np.column_stack([expected_f1(column) for column in self.probability(scores).T])
         return chosen & (thresholds < np.inf)
 
-    def predict(self, documents: Any) -> list[Hashable] | list[tuple[Hashable, ...]]:
+    def predict(self, documents: Any, *, n_jobs: int = 1) -> list[Hashable] | list[tuple[Hashable, ...]]:
         """One class per document where they are exclusive, else a tuple of the categories it is in."""
         if self.exclusive:
-            winners = [self.winners(scores) for scores in self.score_blocks(documents)]
+            winners = [self.winners(scores) for scores in self.score_blocks(documents, n_jobs=n_jobs)]
             return self._labels[np.concatenate([np.zeros(0, dtype=np.int64), *winners])].tolist()
         if (few := self._few(documents)) is not None:
             return self._label_sets(np.flatnonzero(self.members(few)), len(few))
-        matrix = self.vectors(documents)
+        matrix = self.vectors(documents, n_jobs=n_jobs)
         return self._label_sets(self._places(matrix), matrix.shape[0])
 
     def summary(

@@ -6,7 +6,7 @@ counts as the mean, and a value that training did not see is none of those it kn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from lapwing.corpus import Record
 from lapwing.errors import InputError
 from lapwing.text.design import Design, Weighting
+from lapwing.text.lookup import Result
 
 MOST_LEVELS = 1000  # of a categorical column; one with more is rather a text or a number
 
@@ -131,6 +132,11 @@ class WithColumns(Weighting):
     def vectors(self, documents: Iterable[Any], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         records = self.texts(documents)
         return joined(super().vectors(records, method=method, n_jobs=n_jobs), self.beside.matrix(records))
+
+    def each(
+        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, n_jobs: int = 1
+    ) -> Iterable[Result]:
+        return [use(self.vectors(documents, n_jobs=n_jobs))]
 
     def rows(self, documents: Any) -> list[tuple[list[int], list[float]]] | None:
         if not isinstance(documents, list | tuple):

@@ -6,7 +6,7 @@ import math
 import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,9 +16,10 @@ import scipy.sparse as sp
 
 from lapwing.errors import InputError
 from lapwing.text.counts import count_batches, count_terms
+from lapwing.text.lookup import Lookups, Result, copied
 from lapwing.text.plain import PlainTerms
 from lapwing.text.reading import in_batches
-from lapwing.text.rows import Counts, in_csr
+from lapwing.text.rows import Counts, in_csr, stacked
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
 from lapwing.text.weighting import idf, tf, weigh
@@ -67,21 +68,40 @@ class Weighting:
 
     def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) weights of `documents`; what training never saw counts in the norm only."""
+        return self._vectors(*self._batches(documents, method), n_jobs)
+
+    def each(
+        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, n_jobs: int = 1
+    ) -> Iterable[Result]:
+        """What `use` makes of the vectors of some documents after the other. They are good until it returns."""
+        batches, plain = self._batches(documents, "auto")
+        if plain or self.settings.is_bag:
+            return [use(self._vectors(batches, plain, n_jobs))]
+        width = len(self.columns)
+        return self._lookups.each(batches, lambda part: use(in_csr(part, (len(part[0]) - 1, width))), n_jobs)
+
+    def _batches(self, documents: Iterable[str], method: str) -> tuple[Iterator[list[str]], bool]:
         plain_below = FEW_CHARACTERS if "numba" in sys.modules else PLAIN_CHARACTERS
-        batches, plain = in_batches(documents, self.settings, method, plain_below=plain_below)
+        return in_batches(documents, self.settings, method, plain_below=plain_below)
+
+    def _vectors(self, batches: Iterable[list[str]], plain: bool, n_jobs: int) -> sp.csr_matrix:
+        width = len(self.columns)
         if plain:
             rows = [self._row(text) for batch in batches for text in batch]
             columns, values = (np.array([one for row in rows for one in row[k]], dtype) for k, dtype in KINDS)
             indptr = np.cumsum([0, *(len(row[0]) for row in rows)], dtype=np.int32)
-            return in_csr((indptr, columns, values), (len(rows), len(self.columns)))
+            return in_csr((indptr, columns, values), (len(rows), width))
+        if not self.settings.is_bag:
+            return stacked(self._lookups.each(batches, copied, n_jobs), width)
         counts = count_batches(batches, self.settings, plain=False, n_jobs=n_jobs)
         unknown = len(self.terms)
         known = np.fromiter((self.index.get(t, unknown) for t in counts.terms), np.int64, len(counts.terms))
-        frequency = np.append(self.document_frequency, 0)[known]
-        column_of = self._column_of[known]
-        return weigh(
-            counts.matrix, frequency, self.n_documents, self.settings, column_of, len(self.columns), n_jobs=n_jobs
-        )
+        frequency, column_of = np.append(self.document_frequency, 0)[known], self._column_of[known]
+        return weigh(counts.matrix, frequency, self.n_documents, self.settings, column_of, width, n_jobs=n_jobs)
+
+    @cached_property
+    def _lookups(self) -> Lookups:
+        return Lookups(self)
 
     @cached_property
     def _terms(self) -> PlainTerms:

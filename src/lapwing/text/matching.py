@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from lapwing.text.design import Weighting
 from lapwing.text.gapped import GAP, Gapped
+from lapwing.text.lookup import Result
 from lapwing.text.sequences import Sequences, sequences
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import term_spans
@@ -118,6 +119,11 @@ class NgramWeighting(Weighting):
     def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) 1.0 where the document has the n-gram."""
         return self.match(sequences(documents, self.settings, method=method), method=method)
+
+    def each(
+        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, n_jobs: int = 1
+    ) -> Iterable[Result]:
+        return [use(self.vectors(documents, n_jobs=n_jobs))]
 
     def rows(self, documents: Any) -> None:
         return None

@@ -15,7 +15,7 @@ Merge = Callable[..., tuple[np.ndarray, ...]]
 
 def in_order(n: int, spelling: np.ndarray, ends: np.ndarray) -> Placed:
     """The first n tokens of spelling[ends[t]:ends[t+1]], as kernels/tokens.py `merge` has them."""
-    from lapwing.kernels.tokens import LONG, keys, spelled
+    from lapwing.kernels.tokens import LONG, keys
 
     first, second = keys(spelling, ends[: n + 1])
     order = np.argsort(first)
@@ -34,13 +34,19 @@ def in_order(n: int, spelling: np.ndarray, ends: np.ndarray) -> Placed:
     place[order] = np.arange(n, dtype=np.int32)
     past = np.zeros(n + 1, np.int64)
     np.cumsum(np.diff(ends[: n + 1])[order] + 1, out=past[1:])
-    written = spelled(order[:, None].astype(np.int32) + np.int32(1), np.empty(0, np.uint8), spelling, ends)
-    return (key, second[order], written, past), [place]
+    return (key, second[order], spelled(order, spelling, ends), past), [place]
 
 
-def names(tokens: Sequence[np.ndarray]) -> list[str]:
-    """Of tokens in order, as strings."""
-    return tokens[2].tobytes().decode().split("\n")[:-1]
+def spelled(tokens: np.ndarray, spelling: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The bytes of these tokens one after the other, a line feed, which no token has, after each."""
+    from lapwing.kernels import tokens as kernels
+
+    return kernels.spelled(tokens[:, None].astype(np.int32) + np.int32(1), np.empty(0, np.uint8), spelling, ends)
+
+
+def names(written: np.ndarray) -> list[str]:
+    """Of tokens that are spelled so, as strings."""
+    return written.tobytes().decode().split("\n")[:-1]
 
 
 def merged(lists: Sequence[Placed], merge: Merge, run: Callable[..., Iterable[Placed]]) -> Placed:

@@ -119,12 +119,12 @@ def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting:
     """Each thread has a table of its own; what comes out does not depend on them."""
     from lapwing.kernels.tokens import merge
 
-    readers = [_Reader(settings, counting) for _ in range(n_jobs)]
+    readers = [Reader(settings, counting) for _ in range(n_jobs)]
     if n_jobs == 1:
         for i, batch in enumerate(batches):
             readers[0].take(i, batch)
         tokens, (place,) = readers[0].in_order()
-        return Tokens(names(tokens), [readers[0].block(place)])
+        return Tokens(names(tokens[2]), [readers[0].block(place)])
     source = _Shared(batches)
     with ThreadPoolExecutor(n_jobs) as pool:
         running = [pool.submit(reader.take_all, source) for reader in readers]
@@ -136,7 +136,7 @@ def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting:
     blocks = {
         i: reader.block(place, ends) for reader, place in zip(readers, places, strict=True) for i, ends in reader.blocks
     }
-    return Tokens(names(tokens), [blocks[i] for i in sorted(blocks)])
+    return Tokens(names(tokens[2]), [blocks[i] for i in sorted(blocks)])
 
 
 class _Shared:
@@ -163,7 +163,7 @@ class _Shared:
             self._batches = iter(())  # type: ignore[assignment]
 
 
-class _Reader:
+class Reader:
     """A table of tokens, and what was read with it: (batch, ends of its documents among the entries)."""
 
     def __init__(self, settings: TextSettings, counting: bool) -> None:
@@ -174,6 +174,10 @@ class _Reader:
         self.blocks: list[tuple[int, np.ndarray]] = []
         self.known = _Known(0, np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros((1 << 12, 4), np.uint64))
         self.used, self.numbers, self.counts = 0, np.empty(0, np.int32), np.empty(0, np.int32)
+
+    def begin(self) -> None:
+        """Documents anew, with the tokens that are known."""
+        self.used, self.blocks = 0, []
 
     def take_all(self, source: _Shared) -> Placed:
         for i, batch in source:
@@ -227,10 +231,8 @@ def larger(array: np.ndarray, used: int, more: int) -> np.ndarray:
     return roomier
 
 
-def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
-    """Tokens, distinct and sorted, to sorted terms: the terms, and for each token its term, -1 for a stop word."""
-    if not settings.stems and not settings.stop_set:
-        return tokens, np.arange(len(tokens), dtype=np.int32)
+def stemmed(tokens: list[str], settings: TextSettings) -> list[str]:
+    """The term of each token, the empty string for a stop word."""
     stems = tokens
     if settings.stems:
         import Stemmer
@@ -244,6 +246,14 @@ def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.n
             stems = [stem if word else token for stem, word, token in zip(stems, short, tokens, strict=True)]
     if stop := settings.stop_set:
         stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
+    return stems
+
+
+def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
+    """Tokens, distinct and sorted, to sorted terms: the terms, and for each token its term, -1 for a stop word."""
+    if not settings.stems and not settings.stop_set:
+        return tokens, np.arange(len(tokens), dtype=np.int32)
+    stems = stemmed(tokens, settings)
     terms = sorted(dict.fromkeys(stems))
     rank = dict(zip(terms, range(len(terms)), strict=True))
     term_of = np.fromiter(map(rank.__getitem__, stems), dtype=np.int32, count=len(stems))

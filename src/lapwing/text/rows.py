@@ -40,12 +40,7 @@ def in_order(blocks: Sequence[Block], width: int, *, plain: bool, n_jobs: int = 
 
     Negative places are left out, and those of one document that are the same added up.
     """
-    size = sum(int(block.ends[-1] - block.ends[0]) for block in blocks)
-    if size > MOST:
-        raise InputError(
-            f"the documents have {size} entries, and a matrix in memory holds {MOST} at most; train from disk "
-            "(--memory), take fewer documents at a time, or fewer features (no pairs of words, no characters in a row)"
-        )
+    _check_size(sum(int(block.ends[-1] - block.ends[0]) for block in blocks))
     shape = (sum(len(block.ends) - 1 for block in blocks), width)
     if plain:
         (block,) = blocks
@@ -58,6 +53,26 @@ def in_order(blocks: Sequence[Block], width: int, *, plain: bool, n_jobs: int = 
     from lapwing.kernels import rows
 
     return in_csr(filled([(block.ends, rows.in_order, block) for block in blocks], np.int32, n_jobs), shape)
+
+
+def _check_size(size: int) -> None:
+    if size > MOST:
+        raise InputError(
+            f"the documents have {size} entries, and a matrix in memory holds {MOST} at most; train from disk "
+            "(--memory), take fewer documents at a time, or fewer features (no pairs of words, no characters in a row)"
+        )
+
+
+def stacked(parts: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]], width: int) -> sp.csr_matrix:
+    """The rows of (indptr, indices, data), one part after the other, as one matrix."""
+    indptrs, indices, data = zip(*parts, strict=True)
+    used = [int(indptr[-1]) for indptr in indptrs]
+    _check_size(sum(used))
+    starts = np.cumsum([0, *used]).tolist()
+    rows = (indptr[1:] + start for indptr, start in zip(indptrs, starts, strict=False))
+    indptr = np.concatenate([np.zeros(1, np.int32), *rows], dtype=np.int32)
+    indices, data = (one[0] if len(one) == 1 else np.concatenate(one) for one in (indices, data))
+    return in_csr((indptr, indices, data), (len(indptr) - 1, width))
 
 
 def in_csr(parts: Sequence[np.ndarray], shape: tuple[int, int]) -> sp.csr_matrix:

@@ -1,0 +1,156 @@
+"""Texts to the vectors of a model by a table of tokens that is kept: what becomes of a word is found out once.
+
+Terms that training never saw count in the norm, in their place among all terms: the bits are those of weighting.py.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from lapwing.text.order import names, spelled
+from lapwing.text.reading import Reader, larger, stemmed
+from lapwing.text.rows import in_threads
+from lapwing.text.weighting import idf, tf
+
+if TYPE_CHECKING:
+    from lapwing.text.design import Weighting
+
+BATCHES = 16  # that a thread reads before it finds out about what is new: 4 MB
+REMEMBERED = 1 << 18  # tokens; with more a table is given up
+LOGARITHMS = 1 << 16  # of counts up to here all are at hand, of others those that occur
+
+Result = TypeVar("Result")
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, columns, weights
+
+
+def copied(part: Part) -> Part:
+    """Not to change with the next."""
+    indptr, columns, weights = part
+    return indptr, columns.copy(), weights.copy()
+
+
+class Lookups:
+    """Tables of a model, as many as threads ever read at a time. A copy of them is empty."""
+
+    def __init__(self, weighting: Weighting) -> None:
+        self.weighting = weighting
+        self._free: list[_Lookup] = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lookups, (self.weighting,)
+
+    def each(self, batches: Iterable[list[str]], use: Callable[[Part], Result], n_jobs: int) -> Iterator[Result]:
+        """What `use` makes of the documents as vectors, some after the other, in their order.
+
+        It has them until it returns: then others take their place in memory.
+        """
+        batches = iter(batches)
+
+        def one(some: list[list[str]]) -> Result:
+            try:
+                lookup = self._free.pop()
+            except IndexError:
+                lookup = _Lookup(self.weighting)
+            result = use(lookup.rows(some))
+            if lookup.reader.known.n <= REMEMBERED:
+                self._free.append(lookup)
+            return result
+
+        with in_threads(n_jobs) as run:
+            while some := list(islice(batches, BATCHES * n_jobs)):
+                size = -(-len(some) // n_jobs)
+                yield from run(one, [some[k : k + size] for k in range(0, len(some), size)])
+
+
+class _Lookup:
+    """The tokens of one thread, and the terms they become: those of the model, then others in the order they came."""
+
+    def __init__(self, weighting: Weighting) -> None:
+        self.settings, self.terms, self.index = weighting.settings, weighting.terms, weighting.index
+        self.idf = idf(np.append(weighting.document_frequency, 0), weighting.n_documents, weighting.settings)
+        self.column_of = weighting._column_of
+        self.reader = Reader(weighting.settings, False)
+        self.new: dict[str, int] = {}  # terms that the model has not, with their numbers
+        self.in_order: list[str] = []  # the same, sorted
+        self.gap_of: list[int] = []  # of each, the term of the model that it stands before
+        self.term_of = np.empty(0, np.int64)  # of every token, -1 for none
+        self.rank_of = np.empty(0, np.uint32)
+        self.tf = np.zeros(1)
+        self.rows_of = np.empty(0, np.int32), np.empty(0)
+        self._rank()
+
+    def rows(self, batches: list[list[str]]) -> Part:
+        reader = self.reader
+        reader.begin()
+        for i, batch in enumerate(batches):
+            reader.take(i, batch)
+        if reader.known.n > len(self.term_of):
+            self._resolve()
+        ends = np.concatenate([np.zeros(1, np.int64), *(ends[1:] for _, ends in reader.blocks)])
+        self._weigh_counts(ends)
+        from lapwing.kernels.lookup import weigh
+
+        self.rows_of = columns, weights = (
+            larger(self.rows_of[0], 0, reader.used),
+            larger(self.rows_of[1], 0, reader.used),
+        )
+        indptr = weigh(
+            ends, reader.numbers, self.rank_of, *self.ranks, self.tf, self.settings.cosine, *self.room, columns, weights
+        )
+        return indptr, columns[: indptr[-1]], weights[: indptr[-1]]
+
+    def _resolve(self) -> None:
+        """The terms of tokens that were met for the first time."""
+        known, first, n = self.reader.known, len(self.term_of), len(self.terms)
+        tokens = spelled(np.arange(first, known.n, dtype=np.int32), known.spelling, known.ends)
+        terms = stemmed(names(tokens), self.settings)
+        numbers = np.array([self.index.get(term, n) if term else -1 for term in terms])
+        before = len(self.new)
+        for k in np.flatnonzero(numbers == n).tolist():
+            numbers[k] = self.new.setdefault(terms[k], n + len(self.new))
+        self.term_of = np.append(self.term_of, numbers)
+        if len(self.new) == before:
+            self.rank_of = np.append(self.rank_of, self.rank_of_term[numbers])
+            return
+        new = list(islice(self.new, before, None))
+        self.gap_of += [bisect_left(self.terms, term) for term in new]
+        self.in_order = sorted(self.in_order + new)
+        self._rank()
+
+    def _rank(self) -> None:
+        """The place of every term among all of them, and what the kernel wants of each place."""
+        n, many = len(self.terms), len(self.terms) + len(self.in_order)
+        numbers = np.fromiter(map(self.new.__getitem__, self.in_order), np.int64, len(self.in_order))
+        gaps = np.array(self.gap_of, np.int64)[numbers - n]
+        rank = np.empty(many + 1, np.uint32)
+        rank[:n] = np.arange(n) + np.cumsum(np.bincount(gaps, minlength=n + 1))[:n]
+        rank[numbers] = gaps + np.arange(len(gaps))
+        rank[-1] = many  # of what is no term
+        idf_of, column_of = np.full(many + 1, self.idf[-1]), np.full(many + 1, -1, np.int32)
+        idf_of[rank[:n]], column_of[rank[:n]] = self.idf[:-1], self.column_of[:-1]
+        idf_of[-1] = 0.0
+        self.ranks = idf_of, column_of
+        self.room = (
+            np.zeros(many + 1, np.int32),
+            np.zeros(many // 64 + 1, np.uint64),
+            np.zeros(many // 4096 + 1, np.uint64),
+        )
+        self.rank_of_term = rank
+        self.rank_of = rank[self.term_of]
+
+    def _weigh_counts(self, ends: np.ndarray) -> None:
+        """The weights of all counts that these documents can have."""
+        lengths = np.diff(ends)
+        longest = int(lengths.max(initial=0))
+        if longest >= len(self.tf):
+            more = range(len(self.tf), min(2 * longest, LOGARITHMS) + 1)
+            self.tf = np.append(self.tf, [tf(n, self.settings) for n in more])
+        for i in np.flatnonzero(lengths > LOGARITHMS).tolist():
+            counts = np.unique(np.bincount(self.rank_of[self.reader.numbers[ends[i] : ends[i + 1]]]))
+            self.tf = larger(self.tf, len(self.tf), max(int(counts[-1]) + 1 - len(self.tf), 0))
+            self.tf[counts[1:]] = [tf(n, self.settings) for n in counts[1:].tolist()]
