@@ -1,4 +1,4 @@
-"""Vectors by a table of tokens that is kept: the bits are those of plain Python, whatever was read before."""
+"""Vectors by what is remembered of tokens, in the kernels and in plain Python: nothing that was read changes a bit."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import copy
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from lapwing.text import TextSettings, Weighting, design, lookup, reading
+from lapwing.text import TextSettings, Weighting, count_terms, design, lookup, plain, reading
+from lapwing.text.weighting import weigh
 
 from .strategies import texts
 from .test_design import same_bits
@@ -30,9 +32,18 @@ words = st.sampled_from(
 documents = st.lists(texts | st.lists(words).map(" ".join), max_size=6)
 
 
+def counted(weighting: Weighting, given: list[str]) -> sp.csr_matrix:
+    """The same by counting all terms first, and remembering nothing."""
+    counts = count_terms(given, weighting.settings, method="plain")
+    known = np.array([weighting.index.get(term, len(weighting.terms)) for term in counts.terms], dtype=np.int64)
+    frequency, columns = np.append(weighting.document_frequency, 0)[known], weighting._column_of[known]
+    n, width = weighting.n_documents, len(weighting.columns)
+    return weigh(counts.matrix, frequency, n, weighting.settings, columns, width)
+
+
 def alike(weighting: Weighting, given: list[str], n_jobs: int = 1) -> bool:
-    plain, kernel = (weighting.vectors(given, method=method, n_jobs=n_jobs) for method in ("plain", "kernel"))
-    return same_bits(plain, kernel)
+    one, other = (weighting.vectors(given, method=method, n_jobs=n_jobs) for method in ("plain", "kernel"))
+    return same_bits(one, other) and same_bits(one, counted(weighting, given))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -48,6 +59,7 @@ def test_threads_batches_and_forgetting_change_nothing(n_jobs: int, monkeypatch:
     monkeypatch.setattr(reading, "BATCH_CHARACTERS", 40)
     monkeypatch.setattr(lookup, "BATCHES", 2)
     monkeypatch.setattr(lookup, "REMEMBERED", 12)
+    monkeypatch.setattr(plain, "REMEMBERED", 12)
     weighting = design(TRAINING, WAYS["stems"]).weighting
     letters = np.random.default_rng(0).choice(list("abcor "), size=(50, 30))
     given = [*TRAINING, *map("".join, letters)]

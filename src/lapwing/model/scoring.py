@@ -44,18 +44,18 @@ class Scorer:
 
     def of_rows(self, rows: Sequence[tuple[list[int], list[float]]]) -> np.ndarray:
         """The same for a few documents as lists of (columns, values), added up in the same order."""
-        begin, categories, weights = self._lists
+        (_, categories, weights), (begin, sizes), count = self._lists, self._extents, len(self.intercepts)
         columns = np.array([column for row, _ in rows for column in row], dtype=np.int64)
         values = np.array([value for _, row in rows for value in row])
-        document = np.repeat(np.arange(len(rows)), [len(row) for row, _ in rows])
-        first = begin[columns].astype(np.int64)
-        size = begin[columns + 1] - first
-        at = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
-        places = np.repeat(document, size) * len(self.intercepts) + categories[at]
-        sums = np.bincount(places, np.repeat(values, size) * weights[at], len(rows) * len(self.intercepts))
-        return (
-            sums.reshape(len(rows), len(self.intercepts)) + self.intercepts
-        )  # added up one after the other, as by any route
+        size = sizes[columns]
+        past = np.cumsum(size)
+        at = np.repeat(begin[columns] - past + size, size) + np.arange(past[-1] if len(past) else 0)
+        places = categories[at]
+        if len(rows) > 1:
+            document = np.repeat(np.arange(len(rows)), [len(row) for row, _ in rows])
+            places = np.repeat(document, size) * count + places
+        sums = np.bincount(places, np.repeat(values, size) * weights[at], len(rows) * count)
+        return sums.reshape(len(rows), count) + self.intercepts  # added up one after the other, as by any route
 
     def blocks(self, matrix: sp.csr_matrix, size: int) -> Iterator[np.ndarray]:
         """The same for `size` documents after the other, all in the same memory: a block is good until the next."""
@@ -168,6 +168,12 @@ class Scorer:
         by_feature = self.weights.T.tocsr()
         width = np.uint16 if len(self.intercepts) <= 2**16 else np.uint32
         return by_feature.indptr.astype(np.uint32), by_feature.indices.astype(width), by_feature.data
+
+    @cached_property
+    def _extents(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the list of each feature begins, and how many weights it has."""
+        begin = self._lists[0].astype(np.int64)
+        return begin[:-1], np.diff(begin)
 
 
 def for_kernels(matrix: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

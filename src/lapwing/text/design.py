@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +16,12 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 from lapwing.text.counts import count_batches, count_terms
 from lapwing.text.lookup import Lookups, Result, copied
-from lapwing.text.plain import PlainTerms
+from lapwing.text.plain import PlacedTerms
 from lapwing.text.reading import in_batches
 from lapwing.text.rows import Counts, in_csr, stacked
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
-from lapwing.text.weighting import idf, tf, weigh
+from lapwing.text.weighting import OFTEN, idf, tf, weigh
 
 FEW_CHARACTERS, FEW_DOCUMENTS = 30_000, 64  # with Numba at hand, plain Python is as fast up to there
 PLAIN_CHARACTERS = 1_000_000  # and as fast as loading it up to there
@@ -104,8 +103,8 @@ class Weighting:
         return Lookups(self)
 
     @cached_property
-    def _terms(self) -> PlainTerms:
-        return PlainTerms(self.settings)
+    def _placed(self) -> PlacedTerms:
+        return PlacedTerms(self.settings, self.terms, self.index)
 
     @cached_property
     def _per_term(self) -> tuple[list[float], list[int]]:
@@ -113,6 +112,11 @@ class Weighting:
         return idf(np.append(self.document_frequency, 0), self.n_documents, self.settings).tolist(), (
             self._column_of.tolist()
         )
+
+    @cached_property
+    def _tf_of(self) -> Sequence[float] | dict[int, float]:
+        """What small counts weigh."""
+        return [0.0, *(tf(n, self.settings) for n in range(1, OFTEN))]
 
     def rows(self, documents: Any) -> list[tuple[list[int], list[float]]] | None:
         """(columns, values) of each of a few short texts, for which a matrix takes longer than they do; else None."""
@@ -125,20 +129,20 @@ class Weighting:
 
     def _row(self, text: str) -> tuple[list[int], list[float]]:
         """The columns of a text and their values, as weighting.py `weigh` has them, to the bit."""
-        (idf_of, column_of), index, settings = self._per_term, self.index, self.settings
-        unknown, squares = len(self.terms), 0.0
-        columns, values = [], []
-        counts = Counter(self._terms(text))
-        for term in sorted(counts):
-            t = index.get(term, unknown)
-            value = tf(counts[term], settings) * idf_of[t]
+        (idf_of, column_of), tf_of, squares = self._per_term, self._tf_of, 0.0
+        places, times = self._placed(text)
+        if max(times, default=0) >= len(tf_of):
+            tf_of = {n: tf(n, self.settings) for n in times}
+        values = [tf_of[n] * idf_of[t] for n, t in zip(times, places, strict=True)]
+        for value in values:  # one after the other, which `sum` is not in every Python
             squares += value * value
-            if (column := column_of[t]) >= 0:
-                columns.append(column)
-                values.append(value)
-        if settings.cosine and squares > 0.0:
+        if self.settings.cosine and squares > 0.0:
             norm = math.sqrt(squares)
             values = [value / norm for value in values]
+        columns = [column_of[t] for t in places]
+        if min(columns, default=0) < 0:
+            values = [value for value, column in zip(values, columns, strict=True) if column >= 0]
+            columns = [column for column in columns if column >= 0]
         return columns, values
 
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:

@@ -32,11 +32,11 @@ def _pattern(version: int, mode: str, digits: bool) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=8)
-def _ascii_words(version: int, digits: bool) -> re.Pattern[str]:
-    """The words of a text in ASCII, which has neither marks nor singles nor ignorables: a short class is a fast one."""
-    is_inside = {LETTER, DIGIT} if digits else {LETTER}
-    letters = [letter for letter in map(chr, range(128)) if token_table(version).class_of(letter) in is_inside]
-    return re.compile(f"[{re.escape(''.join(letters))}]+")
+def _ascii_words(version: int, digits: bool) -> dict[int, str]:
+    """For `translate`: words of ASCII, which has neither marks nor singles nor ignorables, with blanks between them."""
+    table, is_inside = token_table(version), {LETTER, DIGIT} if digits else {LETTER}
+    letters = map(chr, range(128))
+    return {ord(one): one.translate(table.lower) if table.class_of(one) in is_inside else " " for one in letters}
 
 
 @lru_cache(maxsize=4)
@@ -77,9 +77,9 @@ def tokenize(text: str, settings: TextSettings) -> list[str]:
     if settings.tokens == "ready":
         return pattern.findall(text)
     if settings.tokens == "word":
+        if text.isascii():
+            return text.translate(_ascii_words(settings.table, settings.digits)).split()
         folded = text.translate(token_table(settings.table).lower)
-        if folded.isascii():
-            return _ascii_words(settings.table, settings.digits).findall(folded)
         if _ignorable(settings.table).search(folded) is None:
             return pattern.findall(folded)
     return [token for _, _, token in token_spans(text, settings)]
