@@ -173,9 +173,9 @@ def test_what_it_does_not_take() -> None:
     assert not takes(Problem(matrix(5), np.ones(N)), laplace)
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_training_gives_the_same_models(monkeypatch: pytest.MonkeyPatch, class_weight: str | None) -> None:
-    """Fits, variance and calibration, features that are alike, a label with a single document."""
+@pytest.mark.parametrize(("class_weight", "most"), [(None, 1000), ("balanced", 1000), (None, 8)])
+def test_training_gives_the_same_models(monkeypatch: pytest.MonkeyPatch, class_weight: str | None, most: int) -> None:
+    """Fits, variance and calibration, features that are alike, a label with a single document; fits handed on."""
     X = matrix(6)
     X = sp.csr_matrix(sp.hstack([X, X[:, 30:40]]))
     labels: list[tuple[str, ...]] = [()] * N
@@ -186,6 +186,7 @@ def test_training_gives_the_same_models(monkeypatch: pytest.MonkeyPatch, class_w
     settings = TrainSettings(class_weight=class_weight, tol=1e-9)
     before = learn(corpus, settings, most_duals=10**6)
     monkeypatch.setattr(rare, "LEAST", 100)
+    monkeypatch.setattr("lapwing.solvers.rare.MOST", most)
     after = learn(corpus, settings, most_duals=10**6)
     for old, new in zip(before.fits, after.fits, strict=True):
         assert new.objective == pytest.approx(old.objective, rel=1e-8)

@@ -35,6 +35,7 @@ from lapwing.kernels.nouns import PriorArrays
 from lapwing.kernels.rare_prices import price
 from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, taken
 
+AMPLE = 300  # words in a working set beyond which to go by touched documents no longer pays where half of all are
 ENOUGH = 0.5  # share of the tolerance within which the working set alone must be for residuals to be the dual point
 GLANCES = 3  # prices that are not exact, before a certificate is tried
 MANY = 8  # one word that violates for so many in the working set
@@ -365,7 +366,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
 
     prior           its modes but that of the constant are 0: a category has its own
     words, values   to start from, the value of the constant first, NaN where there is none yet
-    most            words in a working set, beyond which the fit is given up
+    most            words in a working set, beyond which the fit is given up; sooner where most documents are touched
     """
     p, link = category.positives.size, category.link
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)
@@ -385,7 +386,7 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     while standing.rounds < max_rounds:
         itself = False
         m, t, changed = _renew(X.columns, ground, desk, prior, category, strength, standing, best0, m, t, violators)
-        if m > most:
+        if m > most or (m > AMPLE and 2 * t > ground.weight.size):
             break
         if changed:
             rest, entries = touched.rest(ground, desk, p, category.down, t), touched.lists(X.columns, desk, m, t)

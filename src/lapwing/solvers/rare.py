@@ -135,7 +135,7 @@ class RareSolver:
 
         modes   columns of which the category has a mode of its own, and these
 
-        It may not converge where the working set would be too wide: then kernels/newton.py is the one to ask.
+        It may not converge where the working set would be too wide: then kernels/newton.py can go on from there.
         """
         from lapwing.kernels import rare, rare_prices
 

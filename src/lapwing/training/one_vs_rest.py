@@ -225,7 +225,7 @@ class OneVsRest(OverMatrix):
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
         if not self.together:
-            return [self.rare.fit(row, variance) or self._fit(row, variance) for row in units]
+            return [self._alone(row, variance) for row in units]
         Y = np.array([self.task.signs(row) for row in units])
         weights = np.array([self.task.document_weights(row) for row in units])
         variances = [self.first_variance(row, variance) for row in units]
@@ -237,6 +237,10 @@ class OneVsRest(OverMatrix):
         )  # fmt: skip
         return [self._fit(row, variance, ready) for row, ready in zip(units, results, strict=True)]
 
+    def _alone(self, row: int, variance: float | None) -> CategoryFit:
+        rare, start = self.rare.fit(row, variance)
+        return rare or self._fit(row, variance, start=start)
+
     def first_variance(self, row: int, variance: float | None, columns: Columns | None = None) -> float:
         """The one chosen, the one given, or that by the norms of these columns; None for all."""
         if variance is not None:
@@ -245,8 +249,10 @@ class OneVsRest(OverMatrix):
             return float(self.task.given[row])
         return self.norm_variance if columns is None else self.features.default_variance(columns.matrix)
 
-    def _fit(self, row: int, variance: float | None, ready: FitResult | None = None) -> CategoryFit:
-        """`ready` is the fit where that was made together with others."""
+    def _fit(
+        self, row: int, variance: float | None, ready: FitResult | None = None, start: np.ndarray | None = None
+    ) -> CategoryFit:
+        """`ready` is the fit where that was made together with others, `start` where another solver came to."""
         one = self.category(row, self.task.document_weights(row))
         first = self.first_variance(row, variance, None if one.features is None else one.columns)
         check_flat(self.task, row, one.columns, one.prior, one.y, one.weight, first)
@@ -255,7 +261,7 @@ class OneVsRest(OverMatrix):
         alphas = self._alphas(one.problem)
         curve = self._curve(one, first, alphas, chosen=variance is not None)
         first, alpha = (first, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
-        result = ready or self.solve(one, first)
+        result = ready or self.solve(one, first, start)
         result, pruned_objective = self._prune(one, result, alpha)
         threshold = self.task.threshold(row, lambda: one.problem.scores(result.weights))
         kept, squeezed, nan = np.flatnonzero(result.weights[:-1]), one.squeezed, float("nan")
@@ -315,8 +321,8 @@ class OneVsRest(OverMatrix):
             last = self.last = (problem, variance, problem.merge(self._compile(prior, problem, variance)))
         return last[2]
 
-    def solve(self, one: Category, variance: float) -> FitResult:
-        return self._solve(one.problem, one.prior, one.y, one.weight, variance)
+    def solve(self, one: Category, variance: float, start: np.ndarray | None = None) -> FitResult:
+        return self._solve(one.problem, one.prior, one.y, one.weight, variance, start=start)
 
     def _solve(
         self,
@@ -410,8 +416,10 @@ class _Path(Travelling):
 
     def _scores(self, row: int, k: int, variance: float) -> np.ndarray:
         strategy, settings = self.strategy, self.strategy.settings
-        few = strategy.rare.held_out(row, self.folds, k, variance, self.rare.get((row, k)))
-        if few is not None:
+        few = None
+        if (row, k) not in self.last:
+            few = strategy.rare.held_out(row, self.folds, k, variance, self.rare.get((row, k)))
+        if few is not None and few.converged:
             self.rare[row, k] = few.columns, few.weights, few.intercept
             return strategy.features.whole.scores_of_few(few.columns, few.weights, few.intercept)
         one = self._category(row, k)
@@ -424,6 +432,8 @@ class _Path(Travelling):
         if (row, k) in self.last:
             at, values = self.last[row, k]
             beta[at] = np.clip(values, arrays.lower[at], arrays.upper[at])
+        elif few is not None:
+            beta[few.columns], beta[-1] = few.weights, few.intercept
         newton.minimise(
             one.problem, one.y, one.weight, arrays, beta, strategy.held_out_tol, settings.max_iter, settings.link
         )

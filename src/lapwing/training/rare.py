@@ -106,20 +106,22 @@ class RareCategories:
             tol=tol, max_iter=settings.max_iter, link=settings.link,
         )  # fmt: skip
 
-    def fit(self, row: int, variance: float | None) -> CategoryFit | None:
-        """To all documents; None too where the fit itself or its threshold takes more than this."""
+    def fit(self, row: int, variance: float | None) -> tuple[CategoryFit | None, np.ndarray | None]:
+        """(the fit to all documents, None), or (None, weights from which another solver goes on, if there are any)."""
         settings = self.settings
         chooses = variance is None and settings.variance in ("cv", "auto")
         if chooses or not self.may_fit(row) or (self.threshold is None and settings.threshold_data != "cv"):
-            return None
+            return None, None
         v = self.strategy.first_variance(row, variance)
         one = self._solve(self.solver, row, v, settings.tol, None)
-        if not one.converged:
-            return None
         features, weights = self.strategy.features.whole.spread_few(one.columns, one.weights)
+        if not one.converged:
+            start = np.zeros(self.strategy.width + 1)
+            start[features], start[-1] = weights, one.intercept
+            return None, start
         known = bool(self.task.weights[self.task.positives(row)].any())
         fixed = np.nan if self.threshold is None else self.threshold
-        return CategoryFit(
+        fit = CategoryFit(
             features=features,
             weights=weights,
             intercept=one.intercept,
@@ -128,9 +130,10 @@ class RareCategories:
             dual=one.dual(self.task.weights.size) if self.task.keep_duals else None,
             **{name: getattr(one, name) for name in ("objective", "gap", "kkt", "kkt_bound", "rounds", "converged")},
         )
+        return fit, None
 
     def held_out(self, row: int, folds: Folds, k: int, variance: float, start: Start | None) -> RareFit | None:
-        """To all documents but those of fold k."""
+        """To all documents but those of fold k; it may have ended early, as `RareSolver.fit` says."""
         if not self.may_fit(row):
             return None
         known = self._of_folds  # read once: other threads set it
@@ -138,5 +141,4 @@ class RareCategories:
             known = self._of_folds = folds, {}
         if k not in known[1]:
             known[1][k] = self.solver.reweighted(folds.training(k, self.task.weights))
-        one = self._solve(known[1][k], row, variance, self.strategy.held_out_tol, start)
-        return one if one.converged else None
+        return self._solve(known[1][k], row, variance, self.strategy.held_out_tol, start)
