@@ -85,6 +85,15 @@ def in_order(ends, terms, counts, rank, indices, data):
 
 
 @kernel
+def frequencies(indices, width):
+    """How often each of `width` columns occurs."""
+    out = np.zeros(width, np.int32)
+    for k in range(indices.size):
+        out[indices[k]] += 1
+    return out
+
+
+@kernel
 def weigh(indptr, indices, counts, tf, idf, cosine, column_of, columns, weights):
     """text/weighting.py in one pass: tf[count] · idf[term], over the norm of the row; sums in the order of the terms.
 

@@ -12,17 +12,18 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.order import Placed, merged
+from lapwing.text.listed import Make, listed, now
+from lapwing.text.order import Placed, merged, names
 from lapwing.text.plain import PlainTerms
 from lapwing.text.reading import read_tokens
-from lapwing.text.rows import Block, Counts, cut, in_order, in_threads
+from lapwing.text.rows import Block, Counted, cut, in_order, in_threads
 from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
 
 CHUNK = 1 << 16  # terms of documents that are counted at a time
 
 
-def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counts:
+def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counted:
     """The n-grams of every document, counted in Python or in the kernels."""
     if plain:
         return _count_plain(batches, settings)
@@ -31,7 +32,7 @@ def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: b
     return _count(read_sequences(batches, settings, plain=plain, n_jobs=n_jobs), settings, n_jobs)
 
 
-def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts:
+def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counted:
     ids: dict[str, int] = {}
     terms = PlainTerms(settings)
     bags = [Counter(terms(text)) for batch in batches for text in batch]
@@ -41,21 +42,21 @@ def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counts
     rank = np.empty(len(names), np.int32)
     rank[[ids[name] for name in names]] = np.arange(len(names))
     block = Block(np.cumsum([0, *map(len, bags)]), indices, counts, rank)
-    return Counts(names, in_order([block], len(names), plain=True))
+    return names, in_order([block], len(names), plain=True)
 
 
-def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: int) -> Counts:
+def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: int) -> Counted:
     words = read_tokens(batches, settings, counting=True, plain=False, n_jobs=n_jobs)
     letters = sorted({" "}.union(*words.tokens))
     number = {letter: i for i, letter in enumerate(letters)}
     spelled = [f" {word} " for word in words.tokens]
     starts = np.concatenate(([0], np.cumsum([len(word) for word in spelled]))).astype(np.int64)
     numbers = np.fromiter((number[letter] for word in spelled for letter in word), np.int32, int(starts[-1]))
-    pieces = _count(Sequences(letters, numbers, starts), settings, n_jobs, whole=True)
+    terms, pieces = _count(Sequences(letters, numbers, starts), settings, n_jobs, whole=True)
     matrix = in_order(words.blocks, len(words.tokens), plain=False, n_jobs=n_jobs)
     with in_threads(n_jobs) as run:
-        rows = list(run(lambda some: _product(matrix[slice(*some)], pieces.matrix), cut(matrix.indptr, n_jobs)))
-    return Counts(pieces.terms, sp.vstack(rows, "csr") if n_jobs > 1 else rows[0])
+        rows = list(run(lambda some: _product(matrix[slice(*some)], pieces), cut(matrix.indptr, n_jobs)))
+    return terms, sp.vstack(rows, "csr") if n_jobs > 1 else rows[0]
 
 
 def _product(words: sp.csr_matrix, pieces: sp.csr_matrix) -> sp.csr_matrix:
@@ -64,22 +65,23 @@ def _product(words: sp.csr_matrix, pieces: sp.csr_matrix) -> sp.csr_matrix:
     return matrix
 
 
-def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool = False) -> Counts:
+def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool = False) -> Counted:
     from lapwing.kernels.bags import merge
 
     bits = max(len(read.terms).bit_length(), 1)
     with in_threads(n_jobs) as run:
         found = list(run(lambda some: _count_some(read, some, settings, bits, whole), cut(read.starts, n_jobs)))
         (high, low), places = merged([one for one, _ in found], merge, run)
-    names = _names(high, low, bits, settings.lengths[1], read.terms, settings)
+    names = listed(len(high), _names(high, low, bits, settings.lengths[1], read.terms, settings), n_jobs)
     if settings.tokens == "ready" and any(letter < settings.joint for term in read.terms for letter in term):
+        names = now(names)
         again = sorted(range(len(names)), key=names.__getitem__)  # what is joined is not the least of all letters
         names = [names[k] for k in again]
         moved = np.empty(len(names), np.int32)
         moved[again] = np.arange(len(names), dtype=np.int32)
         places = [moved[place] for place in places]
     blocks = [block._replace(place=place) for (_, block), place in zip(found, places, strict=True)]
-    return Counts(names, in_order(blocks, len(names), plain=False, n_jobs=n_jobs))
+    return names, in_order(blocks, len(names), plain=False, n_jobs=n_jobs)
 
 
 def _count_some(
@@ -128,16 +130,20 @@ def _chunks(starts: np.ndarray) -> Iterable[tuple[int, int]]:
 
 def _names(
     high: np.ndarray, low: np.ndarray, bits: int, longest: int, terms: Sequence[str], settings: TextSettings
-) -> list[str]:
-    """The n-grams of keys, as kernels/bags.py packs them."""
+) -> Make:
+    """The n-grams of some of the keys, as kernels/bags.py packs them."""
     from lapwing.kernels.tokens import spelled
 
     mask, in_a_word = np.uint64((1 << bits) - 1), 64 // bits
-    items = np.zeros((len(high), longest), np.int32)
-    for k in range(longest):
-        word, place = (high, k) if k < in_a_word else (low, k - in_a_word)
-        items[:, k] = (word >> np.uint64(64 - bits * (place + 1))) & mask
     encoded = [term.encode() for term in terms]
     ends = np.cumsum([0, *map(len, encoded)])
     joint, spelling = (np.frombuffer(b, np.uint8) for b in (settings.joint.encode(), bytearray().join(encoded)))
-    return spelled(items, joint, spelling, ends).tobytes().decode().split("\n")[:-1]
+
+    def make(first: int, past: int) -> list[str]:
+        items = np.zeros((past - first, longest), np.int32)
+        for k in range(longest):
+            words, place = (high, k) if k < in_a_word else (low, k - in_a_word)
+            items[:, k] = (words[first:past] >> np.uint64(64 - bits * (place + 1))) & mask
+        return names(spelled(items, joint, spelling, ends))
+
+    return make

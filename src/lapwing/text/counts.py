@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from lapwing.text.bags import count_bags
+from lapwing.text.listed import now
 from lapwing.text.reading import in_batches, read_tokens, terms_of
-from lapwing.text.rows import Counts, in_order
+from lapwing.text.rows import Counted, Counts, in_order
 from lapwing.text.settings import TextSettings
 
 
@@ -25,8 +26,14 @@ def count_terms(
 
 def count_batches(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counts:
     """The same for documents in batches."""
+    terms, matrix = counted(batches, settings, plain=plain, n_jobs=n_jobs)
+    return Counts(now(terms), matrix)
+
+
+def counted(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counted:
+    """The same, without waiting for the terms' names."""
     if settings.is_bag:
         return count_bags(batches, settings, plain=plain, n_jobs=n_jobs)
     read = read_tokens(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)
     terms, term_of = terms_of(read.tokens, settings)
-    return Counts(terms, in_order(read.by_term(term_of), len(terms), plain=plain, n_jobs=n_jobs))
+    return terms, in_order(read.by_term(term_of), len(terms), plain=plain, n_jobs=n_jobs)

@@ -6,7 +6,7 @@ import math
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.text.counts import count_batches, count_terms
+from lapwing.text.counts import count_batches, counted
+from lapwing.text.listed import now
 from lapwing.text.lookup import Lookups, Result, copied
 from lapwing.text.plain import PlacedTerms
 from lapwing.text.reading import in_batches
-from lapwing.text.rows import Counts, in_csr, stacked
+from lapwing.text.rows import Counted, document_frequency, in_csr, stacked
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
 from lapwing.text.weighting import OFTEN, idf, tf, weigh
@@ -194,12 +195,15 @@ def design(
 ) -> Design:
     """The design matrix of training texts. Terms that are `named` have a column however rare they are."""
     named = sorted(set(named))
-    counts = _with_terms(count_terms(documents, settings, progress=progress, n_jobs=n_jobs), named)
-    n = counts.matrix.shape[0]
-    frequency = np.bincount(counts.matrix.indices, minlength=len(counts.terms)).astype(np.int64)
-    weighting = weighting_of(counts.terms, frequency, n, settings, named)
+    batches, plain = in_batches(documents, settings, "auto", progress)
+    terms, counts = counted(batches, settings, plain=plain, n_jobs=n_jobs)
+    if named:
+        terms, counts = _with_terms(now(terms), counts, named)
+    n, frequency = counts.shape[0], document_frequency(counts, n_jobs)
+    weighting = weighting_of(terms, frequency, n, settings, named)
     column_of, width = weighting._column_of[:-1], len(weighting.columns)
-    matrix = weigh(counts.matrix, frequency, n, settings, column_of, width, n_jobs=n_jobs)
+    matrix = weigh(counts, frequency, n, settings, column_of, width, n_jobs=n_jobs)
+    weighting = replace(weighting, terms=now(terms))
     return Design(matrix, weighting.feature_names, weighting)
 
 
@@ -218,12 +222,9 @@ def weighting_of(
     return Weighting(settings, terms, frequency, n, columns)
 
 
-def _with_terms(counts: Counts, named: Sequence[str]) -> Counts:
+def _with_terms(terms: list[str], counts: sp.csr_matrix, named: Sequence[str]) -> Counted:
     """The same counts over the terms they have and those named, sorted."""
-    if not named or len(terms := sorted({*counts.terms, *named})) == len(counts.terms):
-        return counts
-    place = {term: j for j, term in enumerate(terms)}
-    moved = np.fromiter((place[term] for term in counts.terms), np.int32, len(counts.terms))
-    matrix = counts.matrix
-    wider = sp.csr_matrix((matrix.data, moved[matrix.indices], matrix.indptr), shape=(matrix.shape[0], len(terms)))
-    return Counts(terms, wider)
+    more = sorted({*terms, *named})
+    place = {term: j for j, term in enumerate(more)}
+    moved = np.fromiter((place[term] for term in terms), np.int32, len(terms))
+    return more, sp.csr_matrix((counts.data, moved[counts.indices], counts.indptr), shape=(counts.shape[0], len(more)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.errors import InputError
+from lapwing.text.listed import listed, now
 from lapwing.text.order import Placed, in_order, merged, names
 from lapwing.text.rows import Block
 from lapwing.text.settings import TextSettings
@@ -29,7 +30,7 @@ PLAIN_CHARACTERS = 2_000_000  # below this plain Python is done before the kerne
 class Tokens(NamedTuple):
     """The tokens of documents, distinct and sorted by code point; and the documents, in blocks one after the other."""
 
-    tokens: list[str]
+    tokens: Sequence[str]
     blocks: list[Block]
 
     @property
@@ -124,7 +125,7 @@ def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting:
         for i, batch in enumerate(batches):
             readers[0].take(i, batch)
         tokens, (place,) = readers[0].in_order()
-        return Tokens(names(tokens[2]), [readers[0].block(place)])
+        return Tokens(_listed(tokens, n_jobs), [readers[0].block(place)])
     source = _Shared(batches)
     with ThreadPoolExecutor(n_jobs) as pool:
         running = [pool.submit(reader.take_all, source) for reader in readers]
@@ -136,7 +137,13 @@ def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting:
     blocks = {
         i: reader.block(place, ends) for reader, place in zip(readers, places, strict=True) for i, ends in reader.blocks
     }
-    return Tokens(names(tokens[2]), [blocks[i] for i in sorted(blocks)])
+    return Tokens(_listed(tokens, n_jobs), [blocks[i] for i in sorted(blocks)])
+
+
+def _listed(tokens: Sequence[np.ndarray], n_jobs: int) -> Sequence[str]:
+    """Tokens in order, as kernels/tokens.py `merge` has them, as strings."""
+    _, _, written, past = tokens
+    return listed(len(past) - 1, lambda first, end: names(written[past[first] : past[end]]), n_jobs)
 
 
 class _Shared:
@@ -249,11 +256,11 @@ def stemmed(tokens: list[str], settings: TextSettings) -> list[str]:
     return stems
 
 
-def terms_of(tokens: list[str], settings: TextSettings) -> tuple[list[str], np.ndarray]:
+def terms_of(tokens: Sequence[str], settings: TextSettings) -> tuple[Sequence[str], np.ndarray]:
     """Tokens, distinct and sorted, to sorted terms: the terms, and for each token its term, -1 for a stop word."""
     if not settings.stems and not settings.stop_set:
         return tokens, np.arange(len(tokens), dtype=np.int32)
-    stems = stemmed(tokens, settings)
+    stems = stemmed(now(tokens), settings)
     terms = sorted(dict.fromkeys(stems))
     rank = dict(zip(terms, range(len(terms)), strict=True))
     term_of = np.fromiter(map(rank.__getitem__, stems), dtype=np.int32, count=len(stems))

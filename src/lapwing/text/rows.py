@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from lapwing.errors import InputError
 
 MOST = 2**31 - 1  # entries of a matrix, which are counted with 32 bits
+WORTH_A_KERNEL = 2**18  # entries; fewer are gone through before a kernel is loaded
 
 
 class Counts(NamedTuple):
@@ -21,6 +22,9 @@ class Counts(NamedTuple):
 
     terms: list[str]
     matrix: sp.csr_matrix
+
+
+Counted = tuple[Sequence[str], sp.csr_matrix]  # the same, the names of the terms perhaps still being made
 
 
 class Block(NamedTuple):
@@ -73,6 +77,17 @@ def stacked(parts: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]], width: i
     indptr = np.concatenate([np.zeros(1, np.int32), *rows], dtype=np.int32)
     indices, data = (one[0] if len(one) == 1 else np.concatenate(one) for one in (indices, data))
     return in_csr((indptr, indices, data), (len(indptr) - 1, width))
+
+
+def document_frequency(matrix: sp.csr_matrix, n_jobs: int = 1) -> np.ndarray:
+    """In how many rows each column is."""
+    if matrix.nnz < WORTH_A_KERNEL:
+        return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
+    from lapwing.kernels import rows
+
+    parts = [matrix.indices[matrix.indptr[a] : matrix.indptr[b]] for a, b in cut(matrix.indptr, n_jobs)]
+    with in_threads(n_jobs) as run:
+        return np.add.reduce(list(run(rows.frequencies, parts, [matrix.shape[1]] * n_jobs)), dtype=np.int64)
 
 
 def in_csr(parts: Sequence[np.ndarray], shape: tuple[int, int]) -> sp.csr_matrix:

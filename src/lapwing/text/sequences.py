@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lapwing.text.listed import now
 from lapwing.text.reading import in_batches, read_tokens, terms_of
 from lapwing.text.rows import Block, in_threads
 from lapwing.text.settings import TextSettings
@@ -38,7 +39,7 @@ def read_sequences(batches: Iterable[list[str]], settings: TextSettings, *, plai
     terms, term_of = terms_of(read.tokens, settings)
     with in_threads(n_jobs) as run:
         numbers = list(run(_numbers, read.by_term(term_of)))
-    return Sequences(terms, np.concatenate(numbers), read.ends)
+    return Sequences(now(terms), np.concatenate(numbers), read.ends)
 
 
 def _numbers(block: Block) -> np.ndarray:

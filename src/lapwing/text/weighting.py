@@ -11,11 +11,10 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.rows import cut, filled, in_csr
+from lapwing.text.rows import WORTH_A_KERNEL, cut, filled, in_csr
 from lapwing.text.settings import TextSettings
 
 OFTEN = 1000  # all counts up to here are weighed, whether they occur or not
-WORTH_A_KERNEL = 2**18  # entries; fewer are weighed before a kernel is loaded
 
 
 def tf(n: int, settings: TextSettings) -> float:
