@@ -13,7 +13,7 @@ from reporting.build import model
 from lapwing.formats import save
 from lapwing.model import LinearModel
 from lapwing.text import TextSettings
-from lapwing.text.reading import terms_of
+from lapwing.text.stemming import terms_of
 from lapwing.text.table import token_table
 from lapwing.text.tokens import strip_html
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from lapwing.text.bags import count_bags
 from lapwing.text.listed import now
-from lapwing.text.reading import in_batches, read_tokens, terms_of
+from lapwing.text.reading import in_batches, read_terms
 from lapwing.text.rows import Counted, Counts, in_order
 from lapwing.text.settings import TextSettings
 
@@ -34,6 +34,5 @@ def counted(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool
     """The same, without waiting for the terms' names."""
     if settings.is_bag:
         return count_bags(batches, settings, plain=plain, n_jobs=n_jobs)
-    read = read_tokens(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)
-    terms, term_of = terms_of(read.tokens, settings)
-    return terms, in_order(read.by_term(term_of), len(terms), plain=plain, n_jobs=n_jobs)
+    read = read_terms(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)
+    return read.tokens, in_order(read.blocks, len(read.tokens), plain=plain, n_jobs=n_jobs)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lapwing.text.order import names, spelled
-from lapwing.text.reading import Reader, larger, stemmed
+from lapwing.text.reading import Reader, larger
 from lapwing.text.rows import in_threads
+from lapwing.text.stemming import stemmed
 from lapwing.text.weighting import idf, tf
 
 if TYPE_CHECKING:

@@ -13,8 +13,11 @@ Placed = tuple[Sequence[np.ndarray], list[np.ndarray]]  # items in order; of one
 Merge = Callable[..., tuple[np.ndarray, ...]]
 
 
-def in_order(n: int, spelling: np.ndarray, ends: np.ndarray) -> Placed:
-    """The first n tokens of spelling[ends[t]:ends[t+1]], as kernels/tokens.py `merge` has them."""
+def in_order(n: int, spelling: np.ndarray, ends: np.ndarray, *, distinct: bool = True) -> Placed:
+    """The first n tokens of spelling[ends[t]:ends[t+1]], as kernels/tokens.py `merge` has them.
+
+    Where they need not be distinct, those that are the same have one place.
+    """
     from lapwing.kernels.tokens import LONG, keys
 
     first, second = keys(spelling, ends[: n + 1])
@@ -31,10 +34,38 @@ def in_order(n: int, spelling: np.ndarray, ends: np.ndarray) -> Placed:
         words = [content[start:end] for start, end in np.column_stack((ends[tokens], ends[tokens + 1])).tolist()]
         order[places] = tokens[sorted(range(len(words)), key=words.__getitem__)]
     place = np.empty(n, np.int32)
-    place[order] = np.arange(n, dtype=np.int32)
-    past = np.zeros(n + 1, np.int64)
+    if distinct:
+        place[order] = np.arange(n, dtype=np.int32)
+    else:
+        new = ~_same(order, first, second, spelling, ends)
+        place[order] = np.cumsum(new, dtype=np.int32) - 1
+        order, key = order[new], key[new]
+    past = np.zeros(len(order) + 1, np.int64)
     np.cumsum(np.diff(ends[: n + 1])[order] + 1, out=past[1:])
     return (key, second[order], spelled(order, spelling, ends), past), [place]
+
+
+def _same(
+    order: np.ndarray, first: np.ndarray, second: np.ndarray, spelling: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """Which of the tokens in order are the same as the one before."""
+    from lapwing.kernels.tokens import LONG
+
+    here, before = order[1:], order[:-1]
+    same = np.zeros(len(order), np.bool_)
+    same[1:] = (first[here] == first[before]) & (second[here] == second[before])
+    for k in np.flatnonzero(same & (second[order] & LONG == LONG)).tolist():
+        one, other = (spelling[ends[t] : ends[t + 1]].tobytes() for t in order[k - 1 : k + 1])
+        same[k] = one == other
+    return same
+
+
+def without_empty(placed: Placed) -> Placed:
+    """What is left empty stands first, and is no token: its place is -1."""
+    (first, second, written, past), places = placed
+    if len(past) < 2 or past[1] > 1:
+        return placed
+    return (first[1:], second[1:], written[1:], past[1:] - 1), [place - np.int32(1) for place in places]
 
 
 def spelled(tokens: np.ndarray, spelling: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
-from lapwing.text.reading import stemmed, terms_of
 from lapwing.text.settings import TextSettings
+from lapwing.text.stemming import stemmed, terms_of
 from lapwing.text.tokens import tokenize
 
 REMEMBERED = 1 << 16  # tokens; then it begins anew

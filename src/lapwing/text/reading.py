@@ -5,7 +5,6 @@ Nothing here loops over tokens in Python but for inputs too small to be worth lo
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.errors import InputError
-from lapwing.text.listed import listed, now
-from lapwing.text.order import Placed, in_order, merged, names
+from lapwing.text.listed import listed
+from lapwing.text.order import Placed, in_order, merged, names, without_empty
 from lapwing.text.rows import Block
 from lapwing.text.settings import TextSettings
+from lapwing.text.stemming import in_kernel, stems_of, terms_of
 from lapwing.text.table import token_table
 from lapwing.text.tokens import tokenize
 
@@ -95,7 +95,18 @@ def read_tokens(
     """The tokens of every document, counted or one after the other."""
     if plain:
         return _read_plain(batches, settings, counting)
-    return _read_kernel(batches, settings, counting, n_jobs)
+    return _read_kernel(batches, [Reader(settings, counting) for _ in range(n_jobs)])
+
+
+def read_terms(
+    batches: Iterable[list[str]], settings: TextSettings, *, counting: bool, plain: bool, n_jobs: int = 1
+) -> Tokens:
+    """The same with terms in place of tokens; stop words have negative places."""
+    if not plain and in_kernel(settings):
+        return _read_kernel(batches, [_StemmingReader(settings, counting) for _ in range(n_jobs)])
+    read = read_tokens(batches, settings, counting=counting, plain=plain, n_jobs=n_jobs)
+    terms, term_of = terms_of(read.tokens, settings)
+    return Tokens(terms, read.by_term(term_of))
 
 
 def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: bool) -> Tokens:
@@ -116,15 +127,15 @@ def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: 
     return Tokens(tokens, [block])
 
 
-def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting: bool, n_jobs: int) -> Tokens:
-    """Each thread has a table of its own; what comes out does not depend on them."""
+def _read_kernel(batches: Iterable[list[str]], readers: Sequence[Reader]) -> Tokens:
+    """Each thread has a reader with a table of its own; what comes out does not depend on them."""
     from lapwing.kernels.tokens import merge
 
-    readers = [Reader(settings, counting) for _ in range(n_jobs)]
+    n_jobs = len(readers)
     if n_jobs == 1:
         for i, batch in enumerate(batches):
             readers[0].take(i, batch)
-        tokens, (place,) = readers[0].in_order()
+        tokens, (place,) = without_empty(readers[0].in_order())
         return Tokens(_listed(tokens, n_jobs), [readers[0].block(place)])
     source = _Shared(batches)
     with ThreadPoolExecutor(n_jobs) as pool:
@@ -133,7 +144,7 @@ def _read_kernel(batches: Iterable[list[str]], settings: TextSettings, counting:
             lists = [one.result() for one in running]
         finally:
             source.stop()
-        tokens, places = merged(lists, merge, pool.map)
+        tokens, places = without_empty(merged(lists, merge, pool.map))
     blocks = {
         i: reader.block(place, ends) for reader, place in zip(readers, places, strict=True) for i, ends in reader.blocks
     }
@@ -215,6 +226,17 @@ class Reader:
         self.blocks.append((i, ends))
 
 
+class _StemmingReader(Reader):
+    """Its tokens are in order by what becomes of them."""
+
+    def __init__(self, settings: TextSettings, counting: bool) -> None:
+        super().__init__(settings, counting)
+        self.settings = settings
+
+    def in_order(self) -> Placed:
+        return in_order(self.known.n, *stems_of(*self.known[:3], self.settings), distinct=False)
+
+
 class _Known(NamedTuple):
     """Distinct tokens, as kernels/tokens.py has them: token t is spelling[ends[t]:ends[t+1]]."""
 
@@ -236,34 +258,3 @@ def larger(array: np.ndarray, used: int, more: int) -> np.ndarray:
     roomier = np.empty(used + more + used // 2, dtype=array.dtype)
     roomier[:used] = array[:used]
     return roomier
-
-
-def stemmed(tokens: list[str], settings: TextSettings) -> list[str]:
-    """The term of each token, the empty string for a stop word."""
-    stems = tokens
-    if settings.stems:
-        import Stemmer
-
-        longest = token_table(settings.table).longest_stemmed or sys.maxsize
-        short = tokens
-        if max(map(len, tokens), default=0) > longest:
-            short = [token if len(token) <= longest else "" for token in tokens]
-        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(short)
-        if short is not tokens:
-            stems = [stem if word else token for stem, word, token in zip(stems, short, tokens, strict=True)]
-    if stop := settings.stop_set:
-        stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
-    return stems
-
-
-def terms_of(tokens: Sequence[str], settings: TextSettings) -> tuple[Sequence[str], np.ndarray]:
-    """Tokens, distinct and sorted, to sorted terms: the terms, and for each token its term, -1 for a stop word."""
-    if not settings.stems and not settings.stop_set:
-        return tokens, np.arange(len(tokens), dtype=np.int32)
-    stems = stemmed(now(tokens), settings)
-    terms = sorted(dict.fromkeys(stems))
-    rank = dict(zip(terms, range(len(terms)), strict=True))
-    term_of = np.fromiter(map(rank.__getitem__, stems), dtype=np.int32, count=len(stems))
-    if terms and not terms[0]:  # what has become the empty string stands first: no term
-        return terms[1:], term_of - 1
-    return terms, term_of

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.text.listed import now
-from lapwing.text.reading import in_batches, read_tokens, terms_of
+from lapwing.text.reading import in_batches, read_terms
 from lapwing.text.rows import Block, in_threads
 from lapwing.text.settings import TextSettings
 
@@ -35,11 +35,10 @@ def sequences(
 
 def read_sequences(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Sequences:
     """The same for documents in batches."""
-    read = read_tokens(batches, settings, counting=False, plain=plain, n_jobs=n_jobs)
-    terms, term_of = terms_of(read.tokens, settings)
+    read = read_terms(batches, settings, counting=False, plain=plain, n_jobs=n_jobs)
     with in_threads(n_jobs) as run:
-        numbers = list(run(_numbers, read.by_term(term_of)))
-    return Sequences(now(terms), np.concatenate(numbers), read.ends)
+        numbers = list(run(_numbers, read.blocks))
+    return Sequences(now(read.tokens), np.concatenate(numbers), read.ends)
 
 
 def _numbers(block: Block) -> np.ndarray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lapwing.text.reading import terms_of
 from lapwing.text.settings import TextSettings
+from lapwing.text.stemming import terms_of
 from lapwing.text.table import IGNORABLE, token_table
 from lapwing.text.tokens import token_spans
 

@@ -30,7 +30,10 @@ def idf(document_frequency: np.ndarray, n_documents: int, settings: TextSettings
         return np.ones(len(document_frequency))
     most = int(document_frequency.max(initial=0))
     if most <= len(document_frequency):
-        distinct, place = np.arange(most + 1), document_frequency
+        distinct = np.flatnonzero(np.bincount(document_frequency))
+        number = np.empty(most + 1, np.int32)
+        number[distinct] = np.arange(len(distinct), dtype=np.int32)
+        place = number[document_frequency]
     else:
         distinct, place = np.unique(document_frequency, return_inverse=True)
     return np.array([math.log((n_documents + 1) / (df + 1)) for df in distinct.tolist()])[place]

@@ -1,0 +1,75 @@
+"""Tokens to terms: stems, and nothing of stop words. Porter's in a kernel, others by PyStemmer, word by word."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from lapwing.text.listed import now
+from lapwing.text.settings import TextSettings
+from lapwing.text.table import token_table
+
+
+def stemmed(tokens: list[str], settings: TextSettings) -> list[str]:
+    """The term of each token, the empty string for a stop word."""
+    stems = tokens
+    if settings.stems:
+        import Stemmer
+
+        longest = _longest(settings)
+        short = tokens
+        if max(map(len, tokens), default=0) > longest:
+            short = [token if len(token) <= longest else "" for token in tokens]
+        stems = Stemmer.Stemmer(settings.stemmer, 0).stemWords(short)
+        if short is not tokens:
+            stems = [stem if word else token for stem, word, token in zip(stems, short, tokens, strict=True)]
+    if stop := settings.stop_set:
+        stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
+    return stems
+
+
+def terms_of(tokens: Sequence[str], settings: TextSettings) -> tuple[Sequence[str], np.ndarray]:
+    """Tokens, distinct and sorted, to sorted terms: the terms, and for each token its term, -1 for a stop word."""
+    if not settings.stems and not settings.stop_set:
+        return tokens, np.arange(len(tokens), dtype=np.int32)
+    stems = stemmed(now(tokens), settings)
+    terms = sorted(dict.fromkeys(stems))
+    rank = dict(zip(terms, range(len(terms)), strict=True))
+    term_of = np.fromiter(map(rank.__getitem__, stems), dtype=np.int32, count=len(stems))
+    if terms and not terms[0]:  # what has become the empty string stands first: no term
+        return terms[1:], term_of - 1
+    return terms, term_of
+
+
+def in_kernel(settings: TextSettings) -> bool:
+    """Whether a kernel stems, with the interpreter free."""
+    return settings.stems and settings.stemmer == "porter"
+
+
+def stems_of(n: int, spelling: np.ndarray, ends: np.ndarray, settings: TextSettings) -> tuple[np.ndarray, np.ndarray]:
+    """(spelling, ends) of the terms of the first n tokens spelling[ends[t]:ends[t+1]]: `stemmed`, in a kernel."""
+    from lapwing.kernels.porter import stems
+
+    return stems(spelling, ends[: n + 1], _stops(n, spelling, ends, settings), _longest(settings))
+
+
+def _stops(n: int, spelling: np.ndarray, ends: np.ndarray, settings: TextSettings) -> np.ndarray:
+    """Which tokens are stop words: those that begin like one are looked at."""
+    from lapwing.kernels.tokens import keys
+
+    left_out = np.zeros(n, np.bool_)
+    words = [word.encode() for word in settings.stop_set]
+    if not words:
+        return left_out
+    beginnings = np.sort(keys(np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)]))[0])
+    first = keys(spelling, ends[: n + 1])[0]
+    at = np.minimum(np.searchsorted(beginnings, first), len(beginnings) - 1)
+    for t in np.flatnonzero(beginnings[at] == first).tolist():
+        left_out[t] = spelling[ends[t] : ends[t + 1]].tobytes().decode() in settings.stop_set
+    return left_out
+
+
+def _longest(settings: TextSettings) -> int:
+    return token_table(settings.table).longest_stemmed or sys.maxsize
