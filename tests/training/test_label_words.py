@@ -28,10 +28,11 @@ def corpus(n: int = 300) -> Corpus:
 SETTINGS = TrainSettings(label_words=5.0, variance=3.0, calibrate=False, tol=1e-9)
 
 
-@pytest.mark.parametrize("least", [20_000, 100])
-def test_names_draw_the_weights_of_their_words(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+@pytest.mark.parametrize("limit", ["", "LEAST", "PAIRS"])
+def test_names_draw_the_weights_of_their_words(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     """By either kernel the optimum under the prior that the model tells of."""
-    monkeypatch.setattr(rare, "LEAST", least)
+    if limit:
+        monkeypatch.setattr(rare, limit, 100)
     data = corpus()
     trained = learn(data, SETTINGS, most_duals=10**6)
     model = trained.model

@@ -22,8 +22,9 @@ from lapwing.training.fit import CategoryFit
 if TYPE_CHECKING:
     from lapwing.training.one_vs_rest import OneVsRest
 
-LEAST = 20_000  # documents from which it is worth to go by those that are touched: another kernel is to be compiled,
-SHARE = 0.05  # and for categories of at most this share of them
+LEAST = 20_000  # documents from which it is worth to go by those that are touched: another kernel is to be compiled;
+PAIRS = 10_000_000  # or documents times categories;
+SHARE = 0.05  # and for categories of at most this share of the documents
 
 
 class RareCategories:
@@ -39,7 +40,9 @@ class RareCategories:
         """Whether the data and the settings permit it."""
         strategy, settings = self.strategy, self.settings
         everything = settings.select_features is None and settings.max_features is None and settings.solver == "auto"
-        if not everything or strategy.pruning or self.task.weights.size < LEAST or as_link(settings.link).code is None:
+        documents = self.task.weights.size
+        few = documents < LEAST and documents * len(self.task.targets.classes) < PAIRS
+        if not everything or strategy.pruning or few or as_link(settings.link).code is None:
             return False
         if (
             not self.prior.convex
