@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from lapwing.text.listed import Make, listed, now
 from lapwing.text.order import Placed, merged, names
 from lapwing.text.plain import PlainTerms
-from lapwing.text.reading import read_tokens
+from lapwing.text.reading import larger, read_tokens
 from lapwing.text.rows import Block, Counted, cut, in_order, in_threads
 from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
@@ -72,7 +72,10 @@ def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool 
     with in_threads(n_jobs) as run:
         found = list(run(lambda some: _count_some(read, some, settings, bits, whole), cut(read.starts, n_jobs)))
         (high, low), places = merged([one for one, _ in found], merge, run)
+    blocks = [block for _, block in found]
+    del found  # the keys of each thread, which are many
     names = listed(len(high), _names(high, low, bits, settings.lengths[1], read.terms, settings), n_jobs)
+    del high, low
     if settings.tokens == "ready" and any(letter < settings.joint for term in read.terms for letter in term):
         names = now(names)
         again = sorted(range(len(names)), key=names.__getitem__)  # what is joined is not the least of all letters
@@ -80,7 +83,7 @@ def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool 
         moved = np.empty(len(names), np.int32)
         moved[again] = np.arange(len(names), dtype=np.int32)
         places = [moved[place] for place in places]
-    blocks = [block._replace(place=place) for (_, block), place in zip(found, places, strict=True)]
+    blocks = [block._replace(place=place) for block, place in zip(blocks, places, strict=True)]
     return names, in_order(blocks, len(names), plain=False, n_jobs=n_jobs)
 
 
@@ -99,7 +102,7 @@ def _count_some(
         starts = read.starts[some[0] + first : some[0] + past + 1]
         room = n_ngrams + int(starts[-1] - starts[0]) * (longest - shortest + 1)
         if room > high.size:
-            high, low = (np.resize(keys, room + n_ngrams // 2) for keys in (high, low))
+            high, low = (larger(keys, n_ngrams, room - n_ngrams) for keys in (high, low))
         if 2 * room > len(table):
             table = kernels.with_room(table, n_ngrams, room - n_ngrams)
         n_ngrams, indptr, ngrams, counts = kernels.count_ngrams(
@@ -109,6 +112,7 @@ def _count_some(
         parts.append((np.diff(indptr), ngrams, counts))
     del table
     lengths, numbers, counts = (np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True))
+    del parts
     high, low = high[:n_ngrams], low[:n_ngrams]
     order = np.lexsort((low, high)) if low.any() else np.argsort(high)
     place = np.empty(n_ngrams, np.int32)
@@ -135,6 +139,7 @@ def _names(
     from lapwing.kernels.tokens import spelled
 
     mask, in_a_word = np.uint64((1 << bits) - 1), 64 // bits
+    low = low if longest > in_a_word else low[:0].copy()  # not to be kept for nothing
     encoded = [term.encode() for term in terms]
     ends = np.cumsum([0, *map(len, encoded)])
     joint, spelling = (np.frombuffer(b, np.uint8) for b in (settings.joint.encode(), bytearray().join(encoded)))
