@@ -57,7 +57,9 @@ def weigh(
     column_of           (t,) int32 the column of each of `width`, which keeps their order; -1 for none
     """
     most = int(counts.data.max(initial=0))  # no longer than the longest text
-    occurs = np.arange(1, most + 1) if most <= OFTEN else np.flatnonzero(np.bincount(counts.data))
+    occurs = np.arange(1, min(most, OFTEN) + 1)
+    if most > OFTEN:
+        occurs = np.concatenate((occurs, np.unique(counts.data[counts.data > OFTEN])))
     tf_of = np.zeros(most + 1)
     tf_of[occurs] = [tf(n, settings) for n in occurs.tolist()]
     idf_of = idf(document_frequency, n_documents, settings)
