@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing.solvers import dense, newton
+from lapwing.solvers import clg, dense, newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats import priors
 from lapwing.stats.links import LINKS
 from lapwing.stats.objective import certify
-from lapwing.stats.priors import Gaussian, Prior
+from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.stats.result import FitResult
 
 both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
@@ -109,3 +109,21 @@ def test_columns_that_are_equal_are_one(seed: int, kinds: bool) -> None:
     for j, column in enumerate(problem.group):
         np.testing.assert_array_equal(merged[:, column], X[:, j])
     np.testing.assert_array_equal(problem.columns[:-1].T, merged)
+
+
+@pytest.mark.parametrize("prior", [Laplace(), ElasticNet()], ids=lambda prior: prior.name)
+def test_few_sparse_columns_of_many_rows(prior: Prior) -> None:
+    """By the Gram matrix of rows, with another answer than the working set's only within what is certified."""
+    draw = np.random.default_rng(5)
+    X = sp.random(6000, 60, density=0.08, random_state=draw, format="csr")
+    y = np.where(X @ draw.normal(size=60) + draw.normal(size=6000) > 0.5, 1.0, -1.0)
+    c, arrays = draw.integers(1, 3, 6000) * 1.0, prior.compile(0.5, 60)
+    problem = Problem(X)
+    assert dense.by_rows(problem)
+    assert dense.is_better(problem, smooth=False)
+    found = newton.fit(problem, y, c, arrays, variance=0.5, tol=1e-9)
+    proof = certify(X, y, arrays, found.weights, found.dual, c)
+    assert proof.relative_gap <= 1e-9
+    assert proof.kkt == pytest.approx(found.kkt, abs=1e-8)
+    descended = clg.fit(problem, y, c, arrays, variance=0.5, tol=1e-10, max_iter=5000)
+    assert found.objective == pytest.approx(descended.objective, rel=1e-7)

@@ -214,7 +214,9 @@ def _sparse(X: Any) -> sp.csr_matrix:
         return sp.csr_matrix(X)
     n, d = X.shape
     indices = np.tile(np.arange(d, dtype=np.int32), n)
-    return sp.csr_matrix((X.ravel(), indices, np.arange(n + 1, dtype=np.int64) * d), shape=(n, d))
+    matrix = sp.csr_matrix((X.ravel(), indices, np.arange(n + 1, dtype=np.int64) * d), shape=(n, d))
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def _corpus(X: Any, labels: Any, exclusive: bool, weights: np.ndarray, names: list[str] | None) -> Corpus:

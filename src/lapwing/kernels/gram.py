@@ -34,7 +34,8 @@ from lapwing.kernels.quadratic import add_products, cholesky, newton_step, subst
 from lapwing.kernels.working_set import local_prior, taken
 
 CHUNK = 256  # documents whose weighted features lie in the cache together
-LEAST = 32  # features that may enter a working set at once
+LEAST = 32  # features that may enter a working set at once,
+MORE = 512  # and where X is sparse, so that a larger one costs little
 LOST = 1e-15  # share of a pivot that is all rounding
 ROUNDING = 1e-13  # a sum over documents is not known better
 POLISH = 3  # steps that may be taken within that
@@ -133,7 +134,7 @@ def _gram_of_rows(rows, working, m, size, curvature, H):
 
 
 @part
-def _select(prior, beta, gradient, working):
+def _select(prior, beta, gradient, least, working):
     """The working set: what is off its mode or free to leave it, and those that violate their condition most."""
     m = np.int64(0)
     top = 0.0
@@ -147,7 +148,7 @@ def _select(prior, beta, gradient, working):
             top = max(top, excess[j])
     if top <= 1e-9:
         return m
-    most, cut, count = max(LEAST, m), 0.0, beta.size
+    most, cut, count = max(least, m), 0.0, beta.size
     while count > most:  # raise the cut until few enough are above it
         cut = max(1.3 * cut, top / 256.0)
         count = 0
@@ -183,7 +184,7 @@ def _least(H, G, b, prior, smooth, precision, slack, bound, A):
         for i in range(m):
             b[i] += rhs[i]
         return
-    between = 2
+    between = max(2, min(15, m // 60))
     for _ in range(60):
         for _ in range(between):
             sweep(H, G, b, prior)
@@ -201,16 +202,11 @@ def _least(H, G, b, prior, smooth, precision, slack, bound, A):
 
 
 @part
-def _dual(Z, rows, documents, prior, theta, pull, z):
-    """(the dual objective at θ, what it was scaled by); NaN where no multiple of it is feasible."""
-    y, weight, link = documents
-    for i in range(y.size):
-        pull[i] = weight[i] * y[i] * theta[i]
-    _back(Z, rows, pull, z)
-    for j in range(z.size):
-        z[j] = -z[j]
-    scale = feasible_scale(z, prior)
-    return dual_objective(theta, weight, link, z, scale, prior), scale
+def _gradient(Z, rows, documents, theta, pull, out):
+    """out = -Z (c∘y∘θ), the loss's gradient where its residuals are θ"""
+    for i in range(pull.size):
+        pull[i] = documents.weight[i] * documents.y[i] * theta[i]
+    _back(Z, rows, pull, out)
 
 
 @part
@@ -228,7 +224,10 @@ def _move(beta, gradient, working, b, prior, step):
 
 @part
 def _search(margin, shift, documents, beta, step, prior, objective, promise, slack, after, theta):
-    """The share of the step at which the objective falls enough (Armijo), 0 if it never does; leaves θ there."""
+    """(the share of the step at which the objective falls enough (Armijo), 0 if it never does; the objective there).
+
+    Leaves the margins there in `after`, and θ.
+    """
     _, weight, link = documents
     t = 1.0
     while t > SHORTEST:
@@ -238,9 +237,9 @@ def _search(margin, shift, documents, beta, step, prior, objective, promise, sla
         for j in range(beta.size):
             value += penalty_at(prior, j, beta[j] + t * step[j])
         if value <= objective + 0.01 * t * promise + slack:
-            return t
+            return t, value
         t *= 0.5
-    return 0.0
+    return 0.0, objective
 
 
 @part
@@ -254,10 +253,14 @@ def _predict(documents, margin, theta, shift, linear):
 
 
 @part
-def _improve(Z, rows, documents, prior, theta, pull, z, best, best_theta):
-    """The largest dual objective so far: `best`, or that at θ, scaled until it is feasible; then `best_theta` is it."""
-    dual, scale = _dual(Z, rows, documents, prior, theta, pull, z)
-    if not dual > best:
+def _improve(documents, prior, theta, gradient, z, best, best_theta):
+    """The largest dual objective so far: `best`, or that at θ, which leaves this gradient, scaled until it is feasible;
+    then `best_theta` is it."""
+    for j in range(z.size):
+        z[j] = -gradient[j]
+    scale = feasible_scale(z, prior)
+    dual = dual_objective(theta, documents.weight, documents.link, z, scale, prior)
+    if not dual > best:  # NaN where no multiple of θ is feasible
         return best
     for i in range(theta.size):
         best_theta[i] = scale * theta[i]
@@ -315,15 +318,13 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     converged = cautious = ending = False
     while True:
         # Price every feature, and certify.
-        for i in range(n):
-            pull[i] = weight[i] * y[i] * theta[i]
-        _back(Z, rows, pull, gradient)
+        _gradient(Z, rows, documents, theta, pull, gradient)
         kkt, kkt_bound = violations(prior, beta, gradient)
         if flat:
             assign(best_theta, theta)
             converged = kkt_bound <= tol * objective and (fell <= tol * objective or kkt_bound == 0.0)
         else:
-            best_dual = _improve(Z, rows, documents, prior, theta, pull, z, best_dual, best_theta)
+            best_dual = _improve(documents, prior, theta, gradient, z, best_dual, best_theta)
             gap = max(objective - best_dual, 0.0)
             converged = gap <= tol * objective
         if converged or ending or rounds >= max_rounds:
@@ -331,7 +332,7 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         rounds += 1
 
         # The quadratic model on the working set,
-        m = _select(prior, beta, gradient, working)
+        m = _select(prior, beta, gradient, LEAST if rows is None else MORE, working)
         whole = m + (4 - m % 4) % 4
         if whole > H.shape[0]:
             room = min(whole + whole // 2, size + (4 - size % 4) % 4)
@@ -357,7 +358,7 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         if -promise <= ROUNDING * objective and polished < POLISH:
             slack = ROUNDING * objective
             polished += 1
-        t = _search(margin, shift, documents, beta, step, prior, objective, promise, slack, after, theta)
+        t, value = _search(margin, shift, documents, beta, step, prior, objective, promise, slack, after, theta)
         if t == 0.0 or not promise < slack:  # rounding is left, or the loss is too straight for its curvature
             losses(margin, weight, link, theta)
             ending = cautious or not -promise > ROUNDING * objective
@@ -368,8 +369,9 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         for a in range(m):
             j = working[a]
             beta[j] = b[a] if t == 1.0 else beta[j] + t * step[j]
-        before = objective
-        objective = _losses_at(Z, rows, documents, prior, beta, margin, theta)
-        fell = max(before - objective, -promise)
+        fell = max(objective - value, -promise)
+        objective = value
+        assign(margin, after)
         if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
-            best_dual = _improve(Z, rows, documents, prior, linear, pull, z, best_dual, best_theta)
+            _gradient(Z, rows, documents, linear, pull, gradient)
+            best_dual = _improve(documents, prior, linear, gradient, z, best_dual, best_theta)

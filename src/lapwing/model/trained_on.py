@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.shards.matrix import row_blocks
+from lapwing.shards.sums import IN_CACHE
+
 KEPT = 256
 ENOUGH = 2 * KEPT  # of which so many are mostly different
 LOW = np.uint64(0xFFFFFFFF)
@@ -97,9 +100,17 @@ def _heads(rows: sp.csr_matrix) -> np.ndarray:
 
 def _sums(rows: sp.csr_matrix) -> np.ndarray:
     """Over every row, mod 2⁶⁴, of its values times a number of their column's (a multilinear hash)."""
-    entries = _mixed(np.arange(1, rows.shape[1] + 1, dtype=np.uint64))[rows.indices]
-    entries *= rows.data.view(np.uint64)
-    return np.diff(np.append(np.uint64(0), np.cumsum(entries))[rows.indptr])
+    of_column = _mixed(np.arange(1, rows.shape[1] + 1, dtype=np.uint64))
+    if len(rows.data) == rows.shape[0] * rows.shape[1]:
+        return np.asarray(np.einsum("ij,j->i", rows.data.view(np.uint64).reshape(rows.shape), of_column))
+    sums, filled = np.zeros(rows.shape[0], np.uint64), np.flatnonzero(np.diff(rows.indptr))
+    for block in row_blocks(rows, IN_CACHE):
+        part = slice(int(rows.indptr[block.start]), int(rows.indptr[block.stop]))
+        some = filled[slice(*np.searchsorted(filled, (block.start, block.stop)))]
+        if len(some):
+            entries = of_column[rows.indices[part]] * rows.data[part].view(np.uint64)
+            sums[some] = np.add.reduceat(entries, rows.indptr[some] - part.start)
+    return sums
 
 
 def _mixed(bits: np.ndarray) -> np.ndarray:

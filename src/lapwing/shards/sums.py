@@ -41,6 +41,9 @@ def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
     columns   CSC, on disk or not; or CSR in memory, to the same bits
     """
     if getattr(columns, "format", "csc") == "csr":  # that of a kernel does not say
+        if of is np.square and len(columns.data) == columns.shape[0] * columns.shape[1]:  # in half of the time
+            table = columns.data.reshape(columns.shape)
+            return np.asarray(np.einsum("i,ij,ij->j", weight, table, table))
         data = columns.data if of is None else of(columns.data)
         return np.asarray(sp.csr_matrix((data, columns.indices, columns.indptr), columns.shape).T @ weight)
     sums = np.empty(len(columns.indptr) - 1)

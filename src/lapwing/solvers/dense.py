@@ -18,6 +18,7 @@ MOST = 30_000_000  # up to so many numbers: 240 MB
 FEWEST = 1000  # documents, or features, whose Gram matrix is factorised however many there are of the others
 SMALL = 20_000  # documents × features up to which a problem is solved to rounding,
 TO_ROUNDING = 1e-15  # which is this gap, relative to the objective
+FEW = 1500  # sparse columns, the most whose Gram matrix is also worth having where not all are in the working set
 WIDEST = 2500  # features up to which their Gram matrix is factorised rather than conjugate gradients tried
 
 
@@ -28,11 +29,12 @@ def is_possible(problem: Problem) -> bool:
 
 
 def is_better(problem: Problem, *, smooth: bool) -> bool:
-    """Whether columns are dense; with a `smooth` prior few, as all are in the working set, and those may be sparse."""
+    """Whether columns are dense, and with a `smooth` prior few, as all are in the working set; or sparse, and few."""
     if not by_rows(problem):
         dense = problem.n_documents * len(problem.offset) <= MOST
         return dense and (not smooth or min(len(problem.offset), problem.n_documents) <= FEWEST or is_possible(problem))
-    return smooth and is_possible(problem) and problem.gram_cost <= PASSES * problem.entries
+    few = is_possible(problem) and problem.gram_cost <= PASSES * problem.entries
+    return few and (smooth or (len(problem.offset) <= FEW and problem.entries > SMALL))
 
 
 def by_rows(problem: Problem) -> bool:
@@ -86,11 +88,5 @@ def minimise_many(
     max_iter: int, link: str = "logit",
 ) -> list[Result]:  # fmt: skip
     """As solvers/newton.py's: one after the other."""
-    from lapwing.kernels.loss import optimality
-
-    results = []
-    for y, weight, prior, beta in zip(Y, weights, arrays, betas, strict=True):
-        result = minimise(problem, y, weight, prior, beta, tol, max_iter, link)
-        kkt, kkt_bound = optimality(problem.matrix, Documents(y, weight, as_link(link).kernel_code), prior, beta)
-        results.append(result._replace(kkt=kkt, kkt_bound=kkt_bound))
-    return results
+    of_each = zip(Y, weights, arrays, betas, strict=True)
+    return [minimise(problem, y, weight, prior, beta, tol, max_iter, link) for y, weight, prior, beta in of_each]

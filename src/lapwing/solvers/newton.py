@@ -51,7 +51,7 @@ def fit(
     beta = problem.start(arrays, start)
     result = minimise(problem, y, sample_weight, arrays, beta, tol, max_iter, link)
     code = as_loss(link).code
-    if code is not None:
+    if code is not None and not dense.is_better(problem, smooth=is_smooth(arrays)):  # whose kernels know
         kkt, kkt_bound = optimality(problem.matrix, Documents(y, sample_weight, code), arrays, beta)
         result = result._replace(kkt=kkt, kkt_bound=kkt_bound)
     return FitResult(problem.spread(beta, prior, arrays), variance=variance, **result._asdict())
@@ -84,11 +84,11 @@ def fit_many(
 
 def lay_out(problem: Problem, *, smooth: bool) -> Any:
     """What fits read, made before the first of them asks."""
+    if dense.is_better(problem, smooth=smooth):
+        return problem.rows_with_constant if dense.by_rows(problem) else problem.columns
     if not smooth:
         return problem.matrix
-    if not dense.is_better(problem, smooth=True):
-        return problem.rows_with_constant if problem.once else problem.frequent_first_with_constant
-    return problem.rows_with_constant if dense.by_rows(problem) else problem.columns
+    return problem.rows_with_constant if problem.once else problem.frequent_first_with_constant
 
 
 def minimise_many(

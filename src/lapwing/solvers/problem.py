@@ -136,8 +136,9 @@ class Problem:
     def columns(self) -> np.ndarray:
         """(d+1, n) the columns one by one, offsets and all, the constant last."""
         columns = np.empty((len(self.offset), self.n_documents))
-        columns[:-1], columns[-1] = _array(self.by_rows).T, 0.0
-        columns += self.offset[:, None]
+        columns[:-1], columns[-1] = _array(self.by_rows).T, 1.0
+        if self.centred:
+            columns[:-1] += self.offset[:-1, None]
         return columns
 
     @cached_property
