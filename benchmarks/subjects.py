@@ -5,7 +5,7 @@
 quality  one thread each, on the same words: CPU seconds of training (ours with reading the text, choosing the variance
          and calibrating; the peers' from ready vectors), size of the model on disk, P@1, 3, 5, nDCG@5 and PSP@5 on the
          test titles, and for ours the largest relative gap. Parabel is omikuji as it comes, Bonsai as its README sets
-         it; napkinXC's PLT and one-vs-rest with --napkinxc. A peer that is not installed is left out by name
+         it; napkinXC's with --napkinxc PLT OVR (one-vs-rest takes hours). A peer that is not installed is left out
 whole    the command on --lines lines, 0 for all, on two threads: killed (SIGKILL) when half of the headings are fitted,
          and given again; wall and CPU seconds, peak memory, and the same table, the peers on two threads too
 resumed  the same command killed and given again, and given once: whether their models have the same bytes
@@ -149,7 +149,8 @@ def table(
         for kind in kinds:
             done = subprocess.run([python, "-c", PEERS, kind, name, str(threads)], capture_output=True, text=True)
             if done.returncode:
-                print(f"{kind:24} left out: {done.stderr.strip().splitlines()[-1][:80]}")
+                why = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+                print(f"{kind:24} left out: {why[-1][:80]}")
                 continue
             found: Any = np.load(folder / f"{kind}.npz")
             lists = np.where(found["lists"] < 0, truth.shape[1] - 1, found["lists"])
@@ -311,13 +312,13 @@ def main() -> None:
     parser.add_argument("--stop-words")
     parser.add_argument("--ratio", type=float)
     parser.add_argument("--variance", type=float)
-    parser.add_argument("--napkinxc", action="store_true")
+    parser.add_argument("--napkinxc", nargs="+", choices=["PLT", "OVR"], default=[])
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
     given = parser.parse_args()
     settings = settings_of(given)
     about = {"lapwing": lapwing.__version__, "python": platform.python_version(), "machine": platform.processor()}
     print(json.dumps(about), vars(given))
-    kinds = ["parabel", "bonsai", *(("PLT", "OVR") if given.napkinxc else ())]
+    kinds = ["parabel", "bonsai", *given.napkinxc]
     if "whole" in given.what:
         whole(given.lines or None, settings, kinds, given)
     if "resumed" in given.what:
