@@ -5,7 +5,7 @@
 quality  one thread each, on the same words: CPU seconds of training (ours with reading the text, choosing the variance
          and calibrating; the peers' from ready vectors), size of the model on disk, P@1, 3, 5, nDCG@5 and PSP@5 on the
          test titles, and for ours the largest relative gap. Parabel is omikuji as it comes, Bonsai as its README sets
-         it; napkinXC's with --napkinxc PLT OVR (one-vs-rest takes hours). A peer that is not installed is left out
+         it; napkinXC's with --napkinxc PLT OVR (one-vs-rest is slow). A peer that is not installed is left out
 whole    the command on --lines lines, 0 for all, on two threads: killed (SIGKILL) when half of the headings are fitted,
          and given again; wall and CPU seconds, peak memory, and the same table, the peers on two threads too
 resumed  the same command killed and given again, and given once: whether their models have the same bytes
