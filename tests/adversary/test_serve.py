@@ -53,7 +53,9 @@ def many(server: Server, number: int, said: bytes = b"") -> list[socket.socket]:
 def is_closed(one: socket.socket) -> bool:
     one.setblocking(False)
     try:
-        return one.recv(1) == b""
+        while one.recv(4096):  # what it was told before
+            pass
+        return True
     except BlockingIOError:
         return False
     except OSError:
@@ -98,11 +100,14 @@ class Pretended:
     def __init__(self, loop: Any, address: str, since: float, admitted: bool = False) -> None:
         self.loop, self.address, self.since, self.admitted = loop, address, since, admitted
         self.answering = admitted
-        self.aborted = self.closing = False
+        self.aborted = self.closing = self.leaving = False
         self.transport = self
 
     def abort(self) -> None:
         self.aborted = True
+
+    def tell(self) -> None:
+        self.leaving = True
 
     def is_closing(self) -> bool:
         return self.closing
@@ -129,13 +134,40 @@ def test_who_makes_room() -> None:
     for one in first:
         held.add(one)  # type: ignore[arg-type]
     held.add(Pretended(clock, "a", 4.0))  # type: ignore[arg-type]  # a fourth of one address, where three may be
-    assert [one.aborted for one in first] == [False, True, False]
+    assert [one.leaving for one in first] == [False, True, False]
+    assert first[1] in held.all  # until its client has closed it
     others = [Pretended(clock, name, 0.0, admitted=True) for name in "bcd"]
     for one in others:
         held.add(one)  # type: ignore[arg-type]
     held.add(Pretended(clock, "e", 5.0))  # type: ignore[arg-type]
-    assert first[2].aborted
-    assert not any(one.aborted for one in others)
+    assert first[2].leaving
+    assert not any(one.aborted or one.leaving for one in (first[0], *others))
+
+
+def test_who_was_told_to_come_back_is_closed_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "LEAVING", 2)
+    clock, held = Clock(), bounds.Connections(4, 10.0)
+    some = [Pretended(clock, "a", float(k)) for k in range(9)]
+    for one in some:
+        held.add(one)  # type: ignore[arg-type]
+    assert [one.leaving for one in some] == [True] * 7 + [False] * 2
+    assert [one.aborted for one in some] == [True] * 3 + [False] * 6
+    clock.now = bounds.CLOSING + 10
+    held._tick(clock)  # type: ignore[arg-type]
+    assert not any(one.leaving for one in held.all)
+
+
+def test_a_request_beyond_the_connections_there_may_be_is_answered(path: Path) -> None:
+    """Each of 60 clients, where 10 of an address may be, sends a request and is answered with 200 or 503."""
+    given = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with Server(path, "--max-connections", "20") as server, ExitStack() as cleaning:
+        held = many(server, 60, given)
+        for one in held:
+            cleaning.callback(one.close)
+        answers = [one.recv(4096) for one in held]
+    assert {answer[:12] for answer in answers} <= {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+    refused = [answer.lower() for answer in answers if b" 503 " in answer[:16]]
+    assert all(b"retry-after: 1" in answer and b"connection: close" in answer for answer in refused)
 
 
 def test_when_a_silent_connection_is_closed() -> None:

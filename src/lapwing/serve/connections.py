@@ -4,7 +4,8 @@ uvicorn has a time limit for a connection between two requests and none for one 
 reads no answer. Here one clock looks at all of them: a connection is closed when it has neither brought a whole
 request head nor taken a byte of an answer for `QUIET` seconds. Where there are as many as there may be, the one that
 has been quiet longest makes room for the next, so that whoever asks now is answered; a request that the guard has
-admitted is never given up for another.
+admitted is never given up for another. Its client may have sent a request that was not read yet: it is told to come
+back, and has a while to read that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lapwing.errors import InputError
-from lapwing.serve.guard import ADMITTED, LINGER
+from lapwing.serve.guard import ADMITTED, HEADERS, LINGER, POLICY, RETRY_AFTER
 from lapwing.serve.settings import ServeSettings
 
 try:
@@ -33,6 +34,20 @@ CLOSING = 5.0  # the same for a connection that is being closed
 TICK = 1.0
 FEWEST = 8  # connections that a server must be able to hold
 OTHER_FILES = 32  # descriptors kept for models, logs and the like
+LEAVING = 64  # connections beyond the limit that were told to come back, and are not closed yet
+_BODY = b'{"error": "too many connections; try again"}'
+COME_BACK = b"\r\n".join(
+    (
+        b"HTTP/1.1 503 Service Unavailable",
+        b"content-type: application/json",
+        b"content-length: %d" % len(_BODY),
+        b"retry-after: " + RETRY_AFTER.encode(),
+        b"connection: close",
+        *(b"%s: %s" % header for header in (*HEADERS, POLICY)),
+        b"",
+        _BODY,
+    )
+)
 
 
 def most_connections(settings: ServeSettings, spare: int) -> int:
@@ -66,11 +81,14 @@ class Connections:
 
     def add(self, one: Connection) -> None:
         self.all[one] = None
-        same = [other for other in self.all if other.address == one.address]
+        held = [other for other in self.all if not other.leaving]
+        same = [other for other in held if other.address == one.address]
         if len(same) > self.per_address:
             self._make_room(same, one)
-        elif len(self.all) > self.most:
-            self._make_room(list(self.all), one)
+        elif len(held) > self.most:
+            self._make_room(held, one)
+        if len(self.all) > self.most + LEAVING:
+            self._close(next(other for other in self.all if other.leaving), "too many")
         if self.clock is None:
             self.clock = one.loop.call_later(TICK, self._tick, one.loop)
 
@@ -83,7 +101,12 @@ class Connections:
         for other in among:
             other.look(now)  # who was busy since the last tick is not quiet
         quiet = [other for other in among if other is not latest and not other.admitted]
-        self._close(min(quiet, key=lambda other: other.since, default=latest), "too many")
+        chosen = min(quiet, key=lambda other: other.since, default=latest)
+        if chosen.answering or chosen.transport.is_closing():
+            self._close(chosen, "too many")
+        else:
+            self.closed["told to come back"] += 1
+            chosen.tell()
 
     def _close(self, one: Connection, reason: str) -> None:
         self.closed[reason] += 1
@@ -94,7 +117,8 @@ class Connections:
         now = loop.time()
         for one in list(self.all):
             one.look(now)
-            limit = self.longest_answer if one.answering else CLOSING if one.transport.is_closing() else QUIET
+            closing = one.leaving or one.transport.is_closing()
+            limit = self.longest_answer if one.answering else CLOSING if closing else QUIET
             if now - one.since > limit:
                 self._close(one, "silent")
         if self.closed:
@@ -109,6 +133,7 @@ class Connection(H11Protocol):
     bounds: Connections
     since = 0.0
     seen: Any = None
+    leaving = False  # it was told to come back; what else it sends is dropped
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -119,6 +144,17 @@ class Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.bounds.remove(self)
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.leaving:
+            super().data_received(data)
+
+    def tell(self) -> None:
+        """Answer a request that may be on its way, and close when the client has."""
+        self.leaving, self.since = True, self.loop.time()
+        self.transport.write(COME_BACK)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
 
     @property
     def answering(self) -> bool:

@@ -72,11 +72,11 @@ def serve_app(app: Any, settings: ServeSettings, listener: socket.socket) -> Non
     """Answer until SIGINT or SIGTERM; requests under way are finished, within `grace` seconds."""
     import uvicorn
 
-    from lapwing.serve.connections import Connections, most_connections, protocol
+    from lapwing.serve.connections import LEAVING, Connections, most_connections, protocol
 
     config = uvicorn.Config(
         app,
-        http=protocol(Connections(most_connections(settings, 8 * BURST), settings.timeout)),
+        http=protocol(Connections(most_connections(settings, 8 * BURST + LEAVING), settings.timeout)),
         ws="none",
         log_config=None,
         access_log=False,
