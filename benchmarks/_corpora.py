@@ -19,7 +19,7 @@ def path(name: str) -> Path:
 
 def reuters_dates() -> dict[str, datetime]:
     """NEWID → when it was sent; where the header has no date that can be read, that of the document before."""
-    found: dict[str, datetime] = {}
+    rows: dict[str, datetime] = {}
     with tarfile.open(path("reuters21578.tar.xz")) as archive:
         members = sorted((m for m in archive.getmembers() if m.name.endswith(".sgm")), key=lambda m: m.name)
         last = datetime(1987, 2, 26)
@@ -30,5 +30,5 @@ def reuters_dates() -> dict[str, datetime]:
             for head in re.finditer(r'<REUTERS[^>]*NEWID="(\d+)"[^>]*>(.{0,80})', text, re.DOTALL):
                 day = re.search(r"(\d+-[A-Z]{3}-\d{4} \d\d:\d\d)", head[2])
                 last = datetime.strptime(day[1], "%d-%b-%Y %H:%M") if day else last
-                found[head[1]] = last
-    return found
+                rows[head[1]] = last
+    return rows

@@ -39,10 +39,10 @@ def main() -> None:
                 for way, search in WAYS.items():
                     budget = Budget(lambda v, start, y=y, p=prior: solve(problem, y, weight, p, v, start), k, category)
                     begun = time.process_time()
-                    found = search(budget, max(default_grid(prior)))
+                    result = search(budget, max(default_grid(prior)))
                     seconds[way] += time.process_time() - begun
                     fits[way] += len(budget.results)
-                    kept.append(np.flatnonzero(budget.results[found.variance].weights[:-1]).tolist())
+                    kept.append(np.flatnonzero(budget.results[result.variance].weights[:-1]).tolist())
                 alike += kept[0] == kept[1]
         for way in WAYS:
             print(f"{prior.name:10}  {way:8}  {seconds[way]:6.2f} s  {fits[way]:4} fits")

@@ -179,8 +179,8 @@ def synthetic(folder: Path, categories: int = CATEGORIES) -> Path:
         for i, row in enumerate(rows):
             text = " ".join(f"w{words[k]}" for k in [*row.tolist(), *extra.get(i, [])])
             label = f"c{category[i]}"
-            told = {"label": label} if len(chosen) == CATEGORIES else {"labels": [label] * (category[i] in chosen)}
-            stream.write(json.dumps({"text": text, **told, "split": "train" if i < DOCUMENTS else "test"}) + "\n")
+            entries = {"label": label} if len(chosen) == CATEGORIES else {"labels": [label] * (category[i] in chosen)}
+            stream.write(json.dumps({"text": text, **entries, "split": "train" if i < DOCUMENTS else "test"}) + "\n")
     os.replace(stream.name, path)
     return path
 
@@ -218,9 +218,9 @@ def job_debian(corpus: Corpus, folder: Path, names: list[str]) -> None:
         seconds, model = timed(train, part, TrainSettings(text=TEXT, calibrate=False, n_jobs=2, **METHODS[name]))
         path = folder / f"debian-{name.replace(' ', '-')}.lapwing"
         save(model, path)
-        found = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
+        result = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
         print(f"  {name}: {len(model.categories)} categories in {seconds:.1f} s on two threads, micro F1 "
-              f"{100 * found['micro']['f1']:.1f}, macro F1 {100 * found['macro']['f1']:.1f}, sparsity "
+              f"{100 * result['micro']['f1']:.1f}, macro F1 {100 * result['macro']['f1']:.1f}, sparsity "
               f"{model.sparsity:.4f}, model {megabytes(path):.1f} MB")  # fmt: skip
 
 
@@ -240,9 +240,9 @@ def job_fit(corpus: Corpus, every: int, prior: str) -> None:
         name="vectors", kind="vectors", documents=X, labels=part.labels, ids=part.ids, exclusive=False, split=[],
         weights=part.weights,
     )  # fmt: skip
-    told = targets(part.labels, False)
-    rows = range(0, len(told.classes), every)
-    timed_ones = [told.classes[k] for k in rows]
+    result = targets(part.labels, False)
+    rows = range(0, len(result.classes), every)
+    timed_ones = [result.classes[k] for k in rows]
     some = replace(vectors, labels=[tuple(x for x in row if x in set(timed_ones)) for row in part.labels])
     # And kernels are compiled.
     exact = train(some, replace(settings, tol=1e-6 if lasso else 1e-9, n_jobs=2), classes=timed_ones)
@@ -256,7 +256,7 @@ def job_fit(corpus: Corpus, every: int, prior: str) -> None:
     def excess(weights: np.ndarray, intercepts: np.ndarray) -> float:
         """The worst of the categories timed, relative to the best objective known."""
         values = [
-            certify(X, told.signs(k), compiled, np.append(w, b)).objective
+            certify(X, result.signs(k), compiled, np.append(w, b)).objective
             for k, w, b in zip(rows, weights, intercepts, strict=True)
         ]
         return float(np.max(np.array(values) / best - 1.0))
@@ -265,7 +265,7 @@ def job_fit(corpus: Corpus, every: int, prior: str) -> None:
     mine = excess(fitted_by_us[0].toarray(), fitted_by_us[1])
     print(f"  ours: {seconds:.1f} s of CPU for {count}, {1000 * seconds / count:.0f} ms each, worst of every {every}th "
           f"{mine:.1e} above the optimum, certified")  # fmt: skip
-    Y = told.member[:, list(rows)].toarray().astype(int)
+    Y = result.member[:, list(rows)].toarray().astype(int)
     warnings.simplefilter("ignore")  # a peer may not have converged
     for solver, tolerances in PEERS[prior]:
         for tol in tolerances:
@@ -394,12 +394,12 @@ def train_dmoz(folder: Path, categories: int, name: str) -> tuple[Path, float, f
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if found := re.fullmatch(r"peak (\d+)\n", line):
-                peak = int(found[1]) / 1024
+            if match := re.fullmatch(r"peak (\d+)\n", line):
+                peak = int(match[1]) / 1024
                 continue
             print(f"    {line}", end="", flush=True)  # how far it is, and how long it still takes
-            if found := re.fullmatch(r"fitting categories: \d+, ([\d.]+) s\n", line):
-                fitting = float(found[1])
+            if match := re.fullmatch(r"fitting categories: \d+, ([\d.]+) s\n", line):
+                fitting = float(match[1])
     if process.returncode:
         raise SystemExit(process.returncode)
     return output, time.perf_counter() - start, fitting, peak
@@ -459,7 +459,7 @@ def main() -> None:
     if "predict" in wanted:
         print("predict")
         stems = [f"{of}-{name.replace(' ', '-')}" for of in ("debian", f"dmoz-{asked.categories}") for name in names]
-        for path in (found for stem in stems if (found := CACHE / f"{stem}.lapwing").exists()):
+        for path in (result for stem in stems if (result := CACHE / f"{stem}.lapwing").exists()):
             test = corpus if path.name.startswith("debian") else lapwing.corpus.read(synthetic(CACHE, asked.categories))
             job_predict(path, lapwing.load(path).vectors(test.part("test").documents), CACHE)
     if "growth" in wanted:

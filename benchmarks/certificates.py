@@ -7,6 +7,8 @@ laplace, gaussian   the norm-based variance and each of the grid's: objective, d
 clg-…               GLM07's own algorithm, run to convergence, against the default solver on the ten largest categories;
                     under weak Gaussian priors it takes hours, --clg-variance 100 minutes
 
+The fits of benchmarks/map.py are computed again there, by the same arithmetic (`map.py --ours` for these alone).
+
 Says how wide the widest relative gap is, and by how much an optimality condition is missed at most: as a share of
 the prior's slope (Laplace), or of the largest slope that the loss has at zero (Gaussian).
 """
@@ -63,14 +65,14 @@ def check(data: ModApte, prior: Prior, every: int, tol: float) -> None:
         strength = float(np.sqrt(2.0 / variance)) if laplace else 1.0 / variance
         arrays = prior.compile(variance, data.X.shape[1])
         if laplace:
-            found = [newton.fit(problem, data.Y[k], np.ones(len(data.Y[k])), arrays, variance=variance, tol=tol)
+            result = [newton.fit(problem, data.Y[k], np.ones(len(data.Y[k])), arrays, variance=variance, tol=tol)
                      for k in rows]  # fmt: skip
         else:
             Y = data.Y[list(rows)]
-            found = newton.fit_many(problem, Y, np.ones(Y.shape), [arrays] * len(Y), variances=[variance] * len(Y),
+            result = newton.fit_many(problem, Y, np.ones(Y.shape), [arrays] * len(Y), variances=[variance] * len(Y),
                                     tol=tol)  # fmt: skip
         gaps, misses = [], []
-        for k, fit in zip(rows, found, strict=True):
+        for k, fit in zip(rows, result, strict=True):
             objective, gap, miss = recomputed(X, data.Y[k], strength, laplace, fit.weights, fit.dual)
             if not fit.converged or abs(objective / fit.objective - 1.0) > 1e-9 or gap > tol * 1.001:
                 print(f"  FAILS: {data.names[k]} at variance {variance:g}: gap {gap:.1e}, claimed "

@@ -43,32 +43,32 @@ def close(client: Any) -> None:
 
 
 def workers() -> None:
-    data, seconds, found = corpus(), {}, set()
+    data, seconds, result = corpus(), {}, set()
     for count in (1, 2):
         client = connect("local", workers=count)
         small = data.select(range(400))
         train(small, SETTINGS, client=client)  # starts the workers, and loads their kernels
         begin = time.perf_counter()
-        found.add(to_bytes(train(data, SETTINGS, client=client)))
+        result.add(to_bytes(train(data, SETTINGS, client=client)))
         seconds[count] = time.perf_counter() - begin
         close(client)
         print(f"workers: {count}: {seconds[count]:.1f} s", flush=True)
-    print(f"workers: two are {seconds[1] / seconds[2]:.2f} times as fast as one; the same bytes: {len(found) == 1}")
+    print(f"workers: two are {seconds[1] / seconds[2]:.2f} times as fast as one; the same bytes: {len(result) == 1}")
 
 
 def shards() -> None:
     train(corpus().select(range(400)), SETTINGS)
-    seconds, found = {}, set()
+    seconds, entries = {}, set()
     with tempfile.TemporaryDirectory() as folder:
         for way in ("memory", "shards"):
             begin = time.perf_counter()
             work = WorkFolder(Path(folder) / "work", memory=1 << 28) if way == "shards" else None
-            found.add(to_bytes(train(corpus(work), SETTINGS)))
+            entries.add(to_bytes(train(corpus(work), SETTINGS)))
             seconds[way] = time.perf_counter() - begin
             if work is not None:
                 work.clear()
             print(f"shards: {way}: {seconds[way]:.1f} s", flush=True)
-    print(f"shards: {seconds['shards'] / seconds['memory']:.2f} times memory; the same bytes: {len(found) == 1}")
+    print(f"shards: {seconds['shards'] / seconds['memory']:.2f} times memory; the same bytes: {len(entries) == 1}")
 
 
 def rows() -> None:
@@ -79,16 +79,16 @@ def rows() -> None:
     begin = time.perf_counter()
     whole = newton.fit(Problem(X), y, np.ones(len(y)), arrays, variance=VARIANCE, tol=1e-6)
     print(f"rows: in memory {time.perf_counter() - begin:.2f} s, {_said(whole)}")
-    found = []
+    entries = []
     for count in (1, 2, 3):
         client = connect("local", workers=count)
         fit_rows(X[:400], y[:400], variance=VARIANCE, client=client, documents=200)
         begin = time.perf_counter()
-        found.append(fit_rows(X, y, variance=VARIANCE, client=client, documents=DOCUMENTS))
-        print(f"rows: {count} workers {time.perf_counter() - begin:.2f} s, {_said(found[-1])}", flush=True)
+        entries.append(fit_rows(X, y, variance=VARIANCE, client=client, documents=DOCUMENTS))
+        print(f"rows: {count} workers {time.perf_counter() - begin:.2f} s, {_said(entries[-1])}", flush=True)
         close(client)
-    same = all(np.array_equal(one.weights, found[0].weights) for one in found)
-    above = found[0].objective / whole.objective - 1.0
+    same = all(np.array_equal(one.weights, entries[0].weights) for one in entries)
+    above = entries[0].objective / whole.objective - 1.0
     print(f"rows: the same bits: {same}; {above:.1e} relatively above the fit in memory")
 
 

@@ -32,7 +32,7 @@ def measure(folder: Path, total: int, settings: TrainSettings) -> dict[str, floa
     laps.append(time.process_time())
     matrix = make_design(corpus, settings).matrix
     laps.append(time.process_time())
-    made = sum(entry["size"] for name, entry in work.files.items() if name.startswith("matrix."))
+    result = sum(entry["size"] for name, entry in work.files.items() if name.startswith("matrix."))
     begin = time.process_time()
     model = train(corpus, settings)
     laps.append(time.process_time())
@@ -47,7 +47,7 @@ def measure(folder: Path, total: int, settings: TrainSettings) -> dict[str, floa
         "text stage": laps[2] - laps[1],
         "fits": laps[3] - begin,
         "rounds": float(model.fits.rounds.sum()),
-        "matrix bytes": made,
+        "matrix bytes": result,
         "disk bytes": used,
     }
 
@@ -61,11 +61,11 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     settings = TrainSettings(prior="laplace", variance=given.variance, calibrate=False, n_jobs=1)
     measure(given.folder, size("4MB"), settings)  # compiles what is to be compiled
-    found = []
+    rows = []
     for total in given.sizes:
-        found.append(one := measure(given.folder, total, settings))
+        rows.append(one := measure(given.folder, total, settings))
         print(", ".join(f"{name} {value:,.4g}" for name, value in one.items()), flush=True)
-    column = {name: np.array([one[name] for one in found]) for name in found[0]}
+    column = {name: np.array([one[name] for one in rows]) for name in rows[0]}
     passes = column["entries"] * column["rounds"]
     for what, cost, by, unit in (
         ("reading", column["reading"], column["megabytes"], "s/MB"),

@@ -32,12 +32,12 @@ def halves(repeats: int) -> None:
     for done in range(1, repeats + 1):
         order = generator.permutation(len(corpus))
         first, second = (corpus.select(np.sort(part)) for part in np.array_split(order, 2))
-        found = drift(train(first, TrainSettings(n_jobs=1)), second)
-        alarms += bool(found.alarms)
-        words += bool(found.words)
+        result = drift(train(first, TrainSettings(n_jobs=1)), second)
+        alarms += bool(result.alarms)
+        words += bool(result.words)
         if done % 20 == 0 or done == repeats:
             print(
-                f"{done} halves: any category {alarms}, any word {words}, at a stated rate of {found.rate}", flush=True
+                f"{done} halves: any category {alarms}, any word {words}, at a stated rate of {result.rate}", flush=True
             )
 
 
@@ -65,14 +65,14 @@ def months() -> None:
     early = corpus.select(i for i in used if when[corpus.ids[i]] < datetime(1987, 4, 1))
     late = corpus.select(i for i in used if when[corpus.ids[i]] >= datetime(1987, 6, 1))
     print(f"{len(early)} documents to the end of March, {len(late)} from June on")
-    found = drift(train(early, TrainSettings(n_jobs=-1)), late)
-    print(f"scores moved in {len(found.alarms)} of {len(found.categories)}: {found.alarms}")
-    print(f"unknown words {found.unknown:.4f}, expected {found.expected_unknown:.4f}")
-    print(f"{len(found.words or [])} of {found.words_tested} words moved")
-    print([f"{w.word} {100 * w.then:.1f} → {100 * w.now:.1f} %" for w in (found.words or [])[:15]])
-    print(found.measured)
-    truth = {c.category: np.mean([c.category in labels for labels in late.labels]) for c in found.categories}
-    inside = [c.low <= truth[c.category] <= c.high for c in found.categories]
+    result = drift(train(early, TrainSettings(n_jobs=-1)), late)
+    print(f"scores moved in {len(result.alarms)} of {len(result.categories)}: {result.alarms}")
+    print(f"unknown words {result.unknown:.4f}, expected {result.expected_unknown:.4f}")
+    print(f"{len(result.words or [])} of {result.words_tested} words moved")
+    print([f"{w.word} {100 * w.then:.1f} → {100 * w.now:.1f} %" for w in (result.words or [])[:15]])
+    print(result.measured)
+    truth = {c.category: np.mean([c.category in labels for labels in late.labels]) for c in result.categories}
+    inside = [c.low <= truth[c.category] <= c.high for c in result.categories]
     print(f"shares within their interval: {sum(inside)} of {len(inside)}")
 
 

@@ -102,8 +102,8 @@ class ModApte:
         both = sorted(set(train.categories()) & set(test.categories()))
         self.X = design(train.documents, glm07_text()).matrix  # type: ignore[arg-type]
         self.X.eliminate_zeros()
-        told = targets([tuple(x for x in row if x in both) for row in train.labels], False, both)
-        self.Y = np.array([told.signs(k) for k in range(len(both))])
+        result = targets([tuple(x for x in row if x in both) for row in train.labels], False, both)
+        self.Y = np.array([result.signs(k) for k in range(len(both))])
         self.names = both
 
 
@@ -119,10 +119,10 @@ def liblinear(X: sp.csr_matrix, y: np.ndarray, prior: Prior, variance: float, to
 
 def ours(problem: Problem, y: np.ndarray, prior: Prior, variance: float, tol: float = 1e-4) -> np.ndarray:
     arrays = prior.compile(variance, len(problem.group))
-    found = newton.fit(problem, y, np.ones(len(y)), arrays, variance=variance, tol=tol)
-    if not found.converged:
+    result = newton.fit(problem, y, np.ones(len(y)), arrays, variance=variance, tol=tol)
+    if not result.converged:
         raise SystemExit("a fit of ours did not reach its tolerance")
-    return found.weights
+    return result.weights
 
 
 def timed(function: Callable[..., Any], *arguments: object) -> tuple[float, Any]:
@@ -138,8 +138,8 @@ def excess(data: ModApte, k: int, prior: Prior, variance: float, weights: np.nda
 
 def peer_tolerance(data: ModApte, rows: range, prior: Prior, variance: float, best: dict[int, float]) -> float:
     for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
-        found = [liblinear(data.X, data.Y[k], prior, variance, tol) for k in rows]
-        worst = max(excess(data, k, prior, variance, w, best[k]) for k, w in zip(rows, found, strict=True))
+        entries = [liblinear(data.X, data.Y[k], prior, variance, tol) for k in rows]
+        worst = max(excess(data, k, prior, variance, w, best[k]) for k, w in zip(rows, entries, strict=True))
         print(f"  liblinear at tol {tol:g}: worst fit {worst:.1e} above the optimum")
         if worst <= 1e-4:
             return tol
@@ -149,8 +149,8 @@ def peer_tolerance(data: ModApte, rows: range, prior: Prior, variance: float, be
 def all_of_them(data: ModApte, problem: Problem, prior: Prior, variance: float) -> tuple[float, list[np.ndarray]]:
     """Seconds for every category, and their weights; Gaussian ones go through the matrix together."""
     if isinstance(prior, Laplace):
-        seconds, found = zip(*(timed(ours, problem, y, prior, variance) for y in data.Y), strict=True)
-        return sum(seconds), list(found)
+        seconds, result = zip(*(timed(ours, problem, y, prior, variance) for y in data.Y), strict=True)
+        return sum(seconds), list(result)
     arrays = [prior.compile(variance, len(problem.group))] * len(data.Y)
     spent, fits = timed(
         lambda: newton.fit_many(problem, data.Y, np.ones(data.Y.shape), arrays, variances=[variance] * len(data.Y))
@@ -166,13 +166,13 @@ def single(data: ModApte, prior: Prior, every: int, limit: float) -> None:
     count = len(data.names)
     all_of_them(data, problem, prior, variance)  # compile
     runs = [all_of_them(data, problem, prior, variance) for _ in range(3)]
-    seconds, found = float(np.median([spent for spent, _ in runs])), runs[0][1]
+    seconds, result = float(np.median([spent for spent, _ in runs])), runs[0][1]
     rows = range(0, count, every)
     arrays = prior.compile(variance, data.X.shape[1])
     best = {
         k: certify(data.X, data.Y[k], arrays, ours(problem, data.Y[k], prior, variance, 1e-9)).objective for k in rows
     }
-    worst = max(excess(data, k, prior, variance, found[k], best[k]) for k in rows)
+    worst = max(excess(data, k, prior, variance, result[k], best[k]) for k in rows)
     print(f"  ours, tol 1e-4 certified: {seconds:.2f} s for {count}; worst fit {worst:.1e} above the optimum")
     tol = peer_tolerance(data, rows, prior, variance, best)
     theirs = sum(timed(liblinear, data.X, y, prior, variance, tol)[0] for y in data.Y)
@@ -201,14 +201,14 @@ def other_peers(
 
     def one_by_one(make: Callable[[], Any]) -> tuple[float, list[np.ndarray]]:
         make().fit(X[:500, -50:], data.Y[rows[0]][:500] * np.where(np.arange(500) % 2, 1, -1))  # compile
-        spent, found = 0.0, []
+        spent, result = 0.0, []
         for k in rows:
             seconds, model = timed(make().fit, X, data.Y[k])
             spent += seconds
-            found.append(np.asarray(model.coef_).ravel())
+            result.append(np.asarray(model.coef_).ravel())
             if spent > limit:
                 break
-        return spent, found
+        return spent, result
 
     try:
         from skglm import SparseLogisticRegression
@@ -242,15 +242,15 @@ def glmnet(X: sp.csc_matrix, Y: np.ndarray, strength: float, limit: float) -> tu
             ).stdout
         except subprocess.TimeoutExpired as error:
             output = (error.stdout or b"").decode()
-    spent, found = 0.0, []
+    spent, result = 0.0, []
     for line in output.splitlines():
         seconds, _, *rest = (float(word) for word in line.split())
         weights = np.zeros(X.shape[1])
         kept = len(rest) // 2
         weights[np.array(rest[kept:], dtype=int) - 1] = rest[:kept]
         spent += seconds
-        found.append(weights)
-    return spent, found
+        result.append(weights)
+    return spent, result
 
 
 class CrossValidated:
@@ -276,7 +276,7 @@ class CrossValidated:
 
     def best(self, k: int) -> list[np.ndarray]:
         """The objective at every variance of each run, and last of all documents: ours at tol 1e-9."""
-        found = []
+        rows = []
         for inside in [*self.inside(k), np.ones(self.data.X.shape[0], dtype=bool)]:
             weights, row = None, []
             for v in sorted(self.grid):
@@ -286,8 +286,8 @@ class CrossValidated:
                 )  # fmt: skip
                 weights = fit.weights
                 row.append(fit.objective)
-            found.append(np.array(row))
-        return found
+            rows.append(np.array(row))
+        return rows
 
     def theirs(self, k: int, tol: float, best: list[np.ndarray], sink: Connection) -> None:
         """Send (seconds, excess over the optimum) of each fit as it is done."""

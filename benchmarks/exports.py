@@ -73,10 +73,10 @@ def answers(
     (folder / "texts.json").write_text(json.dumps(texts))
     (folder / "run.mjs").write_text(NODE)
     export(model, folder / "exported.py", "python")
-    found = {"python": lines(sys.executable, "-I", "-S", "-c", PYTHON, str(folder))}
+    rows = {"python": lines(sys.executable, "-I", "-S", "-c", PYTHON, str(folder))}
     if shutil.which("node"):
         export(model, folder / "exported.mjs", "js")
-        found["js"] = lines("node", str(folder / "run.mjs"), str(folder))
+        rows["js"] = lines("node", str(folder / "run.mjs"), str(folder))
     try:
         import onnxruntime
 
@@ -84,10 +84,10 @@ def answers(
         session = onnxruntime.InferenceSession(folder / "m.onnx")
         parts = [session.run(["probabilities", "chosen"], onnx_inputs(model, texts[k : k + 100]))
                  for k in range(0, len(texts), 100)]  # fmt: skip
-        found["onnx"] = tuple(np.vstack(column) for column in zip(*parts, strict=True))
+        rows["onnx"] = tuple(np.vstack(column) for column in zip(*parts, strict=True))
     except (ImportError, lapwing.errors.LapwingError) as error:
         print(f"    onnx left out: {error}")
-    return found
+    return rows
 
 
 def main() -> None:
@@ -105,8 +105,8 @@ def main() -> None:
         print(
             f"{name}: {len(model.classes)} classes, exclusive {model.exclusive}, {model.link}, {coupling}, {settings}"
         )
-        with tempfile.TemporaryDirectory() as made:
-            for to, (theirs, decided) in answers(model, texts, Path(made)).items():
+        with tempfile.TemporaryDirectory() as result:
+            for to, (theirs, decided) in answers(model, texts, Path(result)).items():
                 print(f"    {to:7} largest difference {np.abs(theirs - proba).max():.1e}; "
                       f"{int((decided != chosen).sum())} of {chosen.size:,} decisions differ")  # fmt: skip
 

@@ -57,11 +57,11 @@ def killed(folder: Path) -> None:
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = to_bytes(train(corpus(), SETTINGS, client=client))
+    result = to_bytes(train(corpus(), SETTINGS, client=client))
     done.set()
     killer.join()
     close(client)
-    print(f"killed: {count[0]} workers; the same bytes: {found == to_bytes(train(corpus(), SETTINGS))}")
+    print(f"killed: {count[0]} workers; the same bytes: {result == to_bytes(train(corpus(), SETTINGS))}")
 
 
 def _about() -> dict[str, int]:

@@ -69,7 +69,7 @@ def ways(name: str, exclusive: bool, slow: bool) -> dict[str, Callable[[], Any]]
     from sklearn.multiclass import OneVsRestClassifier
 
     several: Callable[[Any], Any] = (lambda one: one) if exclusive else OneVsRestClassifier
-    found: dict[str, Callable[[], Any]] = {
+    rows: dict[str, Callable[[], Any]] = {
         "lapwing, defaults": lapwing.MAPClassifier,
         "lapwing, norm": lambda: lapwing.MAPClassifier(variance="norm"),
         "lapwing, laplace": lambda: lapwing.MAPClassifier("laplace"),
@@ -80,9 +80,9 @@ def ways(name: str, exclusive: bool, slow: bool) -> dict[str, Callable[[], Any]]
         "LogisticRegression": lambda: several(LogisticRegression(max_iter=1000)),
     }
     if name in SMALL or slow:
-        found["LogisticRegressionCV"] = lambda: several(LogisticRegressionCV(max_iter=1000))
-        found["CV + Calibrated"] = lambda: several(CalibratedClassifierCV(LogisticRegressionCV(max_iter=1000), cv=5))
-    return found
+        rows["LogisticRegressionCV"] = lambda: several(LogisticRegressionCV(max_iter=1000))
+        rows["CV + Calibrated"] = lambda: several(CalibratedClassifierCV(LogisticRegressionCV(max_iter=1000), cv=5))
+    return rows
 
 
 def main() -> None:
@@ -103,9 +103,9 @@ def main() -> None:
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in asked.corpora:
         train, test = parts(CORPORA[name]())
-        made = design(train.documents, text)  # type: ignore[arg-type]
-        assert made.weighting is not None
-        X, new = made.matrix, made.weighting.vectors(test.documents)  # type: ignore[arg-type]
+        features = design(train.documents, text)  # type: ignore[arg-type]
+        assert features.weighting is not None
+        X, new = features.matrix, features.weighting.vectors(test.documents)  # type: ignore[arg-type]
         classes = train.categories()
         if not train.exclusive:
             classes = [label for label in classes if label in set(test.categories())]

@@ -40,14 +40,14 @@ def polya_gamma(z: np.ndarray, rng: np.random.Generator, terms: int = 100) -> np
 def gibbs(X: np.ndarray, y: np.ndarray, start: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """(draws, d+1); from the optimum, so that a tenth as many are enough to forget it."""
     A = np.column_stack([X, np.ones(len(X))])
-    beta, found = start, []
+    beta, result = start, []
     for _ in range(draws + draws // 10):
         omega = polya_gamma(A @ beta, rng)
         L = np.linalg.cholesky(A.T @ (omega[:, None] * A) + np.eye(len(beta)) / VARIANCE)
         mean = np.linalg.solve(L.T, np.linalg.solve(L, A.T @ (y / 2.0)))
         beta = mean + np.linalg.solve(L.T, rng.normal(size=len(beta)))
-        found.append(beta)
-    return np.array(found[draws // 10 :])
+        result.append(beta)
+    return np.array(result[draws // 10 :])
 
 
 def compare(what: str, mean: np.ndarray, error: np.ndarray, sample: np.ndarray) -> None:
@@ -72,11 +72,11 @@ def main() -> None:
     given = parser.parse_args()
     corpus = lapwing.corpus.read(corpora.path("reuters21578.tar.xz"))
     train, test = corpus.part("train"), corpus.part("test")
-    made = design(train.documents, glm07_text())
-    assert made.weighting is not None
-    frequent = np.argsort(-np.diff(made.matrix.tocsc().indptr), kind="stable")[: given.features]
-    X = made.matrix[: given.documents][:, frequent].tocsr()
-    new = made.weighting.vectors(test.documents[:200])[:, frequent].tocsr()
+    features = design(train.documents, glm07_text())
+    assert features.weighting is not None
+    frequent = np.argsort(-np.diff(features.matrix.tocsc().indptr), kind="stable")[: given.features]
+    X = features.matrix[: given.documents][:, frequent].tocsr()
+    new = features.weighting.vectors(test.documents[:200])[:, frequent].tocsr()
     rng = np.random.default_rng(0)
     for category in CATEGORIES:
         y = np.where(membership(train.labels[: given.documents], [category])[:, 0], 1.0, -1.0)

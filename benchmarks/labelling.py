@@ -154,13 +154,13 @@ def ways(most: int) -> dict[str, Callable[[Task, int], list[tuple[int, float]]]]
     def ours(strategy: str) -> Callable[[Task, int], list[tuple[int, float]]]:
         return lambda task, seed: simulate(task, strategy, seed, most)
 
-    found = {strategy: ours(strategy) for strategy in STRATEGIES}
+    rows = {strategy: ours(strategy) for strategy in STRATEGIES}
     for title, module, peer in (("modAL", "modAL", modal), ("small-text", "small_text", small_text)):
         if find_spec(module) is None:
             print(f"{title} is not installed, and left out")
         else:
-            found[title] = lambda task, seed, peer=peer: peer(task, seed, most)  # type: ignore[misc]
-    return found
+            rows[title] = lambda task, seed, peer=peer: peer(task, seed, most)  # type: ignore[misc]
+    return rows
 
 
 def needed(curve: list[tuple[int, float]], goal: float) -> float:

@@ -27,7 +27,7 @@ from lapwing.shards.sums import column_sums, row_products
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_link
-from lapwing.stats.objective import conjugate, dual_scale, penalty
+from lapwing.stats.objective import dual_scale, penalty, penalty_conjugate
 from lapwing.stats.priors import as_prior
 from lapwing.stats.result import FitResult
 
@@ -73,7 +73,7 @@ def labels(n: int) -> np.ndarray:
     return np.where(score > 1.0, 1.0, -1.0)
 
 
-def made(folder: WorkFolder, n: int) -> StoredMatrix:
+def generated(folder: WorkFolder, n: int) -> StoredMatrix:
     """The shards, unless they are there."""
     names = [f"matrix.{way}.{part}" for way in ("rows", "columns") for part in ("indptr", "indices", "data")]
     if not all(name in folder for name in names):
@@ -101,7 +101,7 @@ def certificate(X: StoredMatrix, y: np.ndarray, fit: FitResult) -> tuple[float, 
     pull = y * fit.dual
     prices = np.append(column_sums(X.tocsc(), pull), pull.sum())
     scale = dual_scale(prior, prices)  # 1 but for rounding, if the point is what it is said to be
-    dual = -np.sum(form.conjugate(scale * fit.dual, y)) - np.sum(conjugate(prior, scale * prices))
+    dual = -np.sum(form.conjugate(scale * fit.dual, y)) - np.sum(penalty_conjugate(prior, scale * prices))
     return objective, objective - float(dual)
 
 
@@ -122,7 +122,7 @@ def main() -> None:
         last[0] = now
 
     folder = WorkFolder(given.folder, f"{n}", size(given.memory)).open()
-    X, y = made(folder, n), labels(n)
+    X, y = generated(folder, n), labels(n)
     on_disk = sum(one["size"] for name, one in folder.files.items() if name != "matrix.columns.data")
     lap(
         f"{n:,} documents, {X.shape[1]:,} words, {X.nnz:,} entries ({X.nnz / 2**31:.4f} × 2³¹), {on_disk / 1e9:.1f} GB"

@@ -276,14 +276,14 @@ FEATURES = {"newton-cholesky": 3000, "glum": 1500}  # most that they make a dens
 
 
 def installed() -> list[str]:
-    found = ["liblinear", "lbfgs", "newton-cholesky"]
+    result = ["liblinear", "lbfgs", "newton-cholesky"]
     for name in ("skglm", "glum"):
         try:
             __import__(name)
-            found.append(name)
+            result.append(name)
         except ImportError:
             print(f"{name} is not installed and left out")
-    return found
+    return result
 
 
 def prior_of(cell: Cell) -> tuple[Prior, float]:
@@ -430,51 +430,51 @@ def geometric(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(finite)))) if finite else float("nan")
 
 
-def summary(found: list[Cell]) -> None:
+def summary(result: list[Cell]) -> None:
     for target in TARGETS:
-        if all(len(c.runs) == 1 for c in found):
+        if all(len(c.runs) == 1 for c in result):
             break  # nobody to compare with
-        single = geometric([c.ratio(target) for c in found if not c.every])
-        every = geometric([c.ratio(target) for c in found if c.every])
-        behind = [c for c in found if c.ratio(target) * BEHIND < 1.0]
+        single = geometric([c.ratio(target) for c in result if not c.every])
+        every = geometric([c.ratio(target) for c in result if c.every])
+        behind = [c for c in result if c.ratio(target) * BEHIND < 1.0]
         print(f"\nwithin {target:g}: single fits {single:.2f} times as fast as the best peer of each cell, ", end="")
         print(f"all categories {every:.2f} times; slower than {BEHIND} times the best peer: {len(behind)}")
         for c in behind:
             print(f"  {c.name}: {1 / max(c.ratio(target), 1e-9):.1f} times as slow as {c.best_peer(target)[0]}")
-    unsound = [c.name for c in found if not c.sound]
-    proofs = [share for c in found for share in c.certificates]
+    unsound = [c.name for c in result if not c.sound]
+    proofs = [share for c in result for share in c.certificates]
     print(f"{len(proofs)} gaps computed anew: the widest is {max(proofs, default=np.nan):.2f} of its tolerance")
-    print(f"{len(found)} cells; not converged or not confirmed: {', '.join(unsound) or 'none'}")
+    print(f"{len(result)} cells; not converged or not confirmed: {', '.join(unsound) or 'none'}")
 
 
-def picture(found: list[Cell], path: str) -> None:
+def picture(result: list[Cell], path: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 0.17 * len(found) + 1.4))
+    figure, axes = pyplot.subplots(figsize=(8, 0.17 * len(result) + 1.4))
     axes.axvspan(LEFT, 1.0 / BEHIND, color="0.93", zorder=0)
     axes.axvline(1.0, color="grey", linewidth=0.8)
-    colours = ["tab:red" if not c.sound else "tab:blue" if c.every else "black" for c in found]
+    colours = ["tab:red" if not c.sound else "tab:blue" if c.every else "black" for c in result]
     for target, marker in zip(TARGETS, "o|", strict=True):
-        ratios = np.clip([c.ratio(target) for c in found], LEFT, RIGHT)
-        axes.scatter(ratios, range(len(found)), s=22, marker=marker, c=colours, zorder=3)
-    for row in range(1, len(found)):
-        if found[row].data != found[row - 1].data:
+        ratios = np.clip([c.ratio(target) for c in result], LEFT, RIGHT)
+        axes.scatter(ratios, range(len(result)), s=22, marker=marker, c=colours, zorder=3)
+    for row in range(1, len(result)):
+        if result[row].data != result[row - 1].data:
             axes.axhline(row - 0.5, color="0.8", linewidth=0.5)
     marks = [(m, c, f"within {t:g}, {w}") for t, m in zip(TARGETS, "o|", strict=True)
              for c, w in (("black", "one category"), ("tab:blue", "all categories at once"))]  # fmt: skip
     handles = [axes.scatter([], [], s=22, marker=m, c=c, label=text) for m, c, text in marks]
     figure.legend(handles=handles, loc="upper center", ncol=2, fontsize=7, frameon=False)
     ticks = (0.1, 0.3, 1, 3, 10, 30, 100)
-    axes.set(xscale="log", xlim=(LEFT / 1.1, RIGHT * 1.15), ylim=(len(found) - 0.5, -0.5), yticks=range(len(found)))
+    axes.set(xscale="log", xlim=(LEFT / 1.1, RIGHT * 1.15), ylim=(len(result) - 0.5, -0.5), yticks=range(len(result)))
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks[:-1]] + ["≥ 100"])
     axes.minorticks_off()
     axes.set_xlabel(
         "time of the best peer / ours: right of 1 ours is faster; grey, more than 1.5 times as slow", fontsize=8
     )
-    axes.set_yticklabels([c.name for c in found], fontsize=6.5)
+    axes.set_yticklabels([c.name for c in result], fontsize=6.5)
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / figure.get_figheight()))
     figure.savefig(path, dpi=110)
 
@@ -491,7 +491,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{platform.machine()}, Python {platform.python_version()}, scikit-learn {sklearn.__version__}, CPU seconds")
     peers: list[str] = [] if options.ours else installed()
-    found: list[Cell] = []
+    rows: list[Cell] = []
     chosen = list(cells(options.only, options.quick, TABLE if options.table else GRID))
     head = f"{'lapwing':>9} {'best peer':>9} {'':>15} {'ratio':>7}"
     print(f"{'':44} |" + " |".join(f"{f'within {target:g}':^43}" for target in TARGETS))
@@ -499,10 +499,10 @@ def main() -> None:
     for cell in chosen:
         measure(cell, peers, options.budget, options.repeats)
         show(cell)
-        found.append(cell)
-    summary(found)
+        rows.append(cell)
+    summary(rows)
     if options.picture:
-        picture(found, options.picture)
+        picture(rows, options.picture)
 
 
 if __name__ == "__main__":

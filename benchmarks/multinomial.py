@@ -51,10 +51,10 @@ class Newsgroups:
     def __init__(self) -> None:
         corpus = lapwing.corpus.read(corpora.path("20news-bydate.tar.xz"))
         train, test = corpus.part("train"), corpus.part("test")
-        made = design(train.documents, glm07_text())
-        assert made.weighting is not None
+        features = design(train.documents, glm07_text())
+        assert features.weighting is not None
         self.classes = sorted(train.categories())
-        self.X, self.new_X = made.matrix, made.weighting.vectors(test.documents)
+        self.X, self.new_X = features.matrix, features.weighting.vectors(test.documents)
         self.y, self.new_y = (
             np.array([self.classes.index(labels[0]) for labels in part.labels]) for part in (train, test)
         )
@@ -72,8 +72,8 @@ class Newsgroups:
 
 def ours(data: Newsgroups, prior: PriorArrays, tol: float, rounds: int = 500) -> tuple[FitResult, float]:
     began = time.perf_counter()
-    found = multinomial.fit(data.problem, data.y, data.weight, prior, tol=tol, max_iter=rounds)
-    return found, time.perf_counter() - began
+    result = multinomial.fit(data.problem, data.y, data.weight, prior, tol=tol, max_iter=rounds)
+    return result, time.perf_counter() - began
 
 
 def one_vs_rest(
@@ -119,17 +119,17 @@ def against(data: Newsgroups, name: str, limit: float) -> None:
         print(f"  scikit-learn {solver:<6} {peer_seconds:8.1f} s, {iterations} iterations, {behind:.1e} above "
               f"the best; accuracy {data.accuracy(weights):.4f}, {np.count_nonzero(weights)} coefficients")  # fmt: skip
         while True:
-            found, seconds = ours(data, prior, 1e-5, rounds)
-            above = found.objective / best.objective - 1.0
-            if above <= behind or found.converged:
+            result, seconds = ours(data, prior, 1e-5, rounds)
+            above = result.objective / best.objective - 1.0
+            if above <= behind or result.converged:
                 break
             rounds += 1 + rounds // 6
-        print(f"  ours, as near      {seconds:8.1f} s, {found.rounds} rounds, {above:.1e} above the best: "
+        print(f"  ours, as near      {seconds:8.1f} s, {result.rounds} rounds, {above:.1e} above the best: "
               f"{peer_seconds / seconds:.1f} times as fast", flush=True)  # fmt: skip
-    found, seconds = ours(data, prior, 1e-4)
-    print(f"  ours, tol 1e-4     {seconds:8.1f} s, {found.objective / best.objective - 1.0:.1e} above the best, "
-          f"relative gap {found.relative_gap:.1e}; accuracy {data.accuracy(found.weights):.4f}, "
-          f"{np.count_nonzero(found.weights)} coefficients", flush=True)  # fmt: skip
+    result, seconds = ours(data, prior, 1e-4)
+    print(f"  ours, tol 1e-4     {seconds:8.1f} s, {result.objective / best.objective - 1.0:.1e} above the best, "
+          f"relative gap {result.relative_gap:.1e}; accuracy {data.accuracy(result.weights):.4f}, "
+          f"{np.count_nonzero(result.weights)} coefficients", flush=True)  # fmt: skip
 
 
 def accuracy(data: Newsgroups) -> None:

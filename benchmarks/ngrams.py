@@ -81,12 +81,12 @@ def yardsticks(data: Parts) -> dict[str, Any]:
 def explicit(data: Parts) -> dict[str, Any]:
     """All n-grams of 1 to 5 words written out, then liblinear's L1 at λ = 1."""
     began = time.perf_counter()
-    made = write_out(data[0], [], WORDS, 5)
-    weights = l1_weights(made.train, data[1], 2.0, 0)
+    result = write_out(data[0], [], WORDS, 5)
+    weights = l1_weights(result.train, data[1], 2.0, 0)
     seconds = time.perf_counter() - began
     peak = memory()
-    proof = certify(made.train, data[1], Laplace().compile(2.0, made.train.shape[1]), weights)
-    return {"seconds": seconds, "features": made.train.shape[1], "objective": proof.objective, "megabytes": peak}
+    proof = certify(result.train, data[1], Laplace().compile(2.0, result.train.shape[1]), weights)
+    return {"seconds": seconds, "features": result.train.shape[1], "objective": proof.objective, "megabytes": peak}
 
 
 RUNS: dict[str, Callable[[Parts], dict[str, Any]]] = {
@@ -119,16 +119,16 @@ def child(name: str) -> None:
     NgramClassifier(variance=2.0).fit(["good " * 99_000, "bad " * 99_000], [1, -1])  # those for long texts as well
     data = movie_reviews()
     before = memory()
-    found = RUNS[name](data)
-    print(json.dumps({"megabytes": memory(), "before": before, **found}))
+    result = RUNS[name](data)
+    print(json.dumps({"megabytes": memory(), "before": before, **result}))
 
 
 def run(name: str) -> dict[str, Any]:
     done = subprocess.run([sys.executable, __file__, "child", name], stdout=subprocess.PIPE, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    shown = ", ".join(f"{key} {value:,.4g}" for key, value in found.items() if key != "before")
+    output: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    shown = ", ".join(f"{key} {value:,.4g}" for key, value in output.items() if key != "before")
     print(f"{name}: {shown}", flush=True)
-    return found
+    return output
 
 
 def verdict(claim: str, value: float, bound: float, at_most: bool) -> None:
@@ -137,21 +137,21 @@ def verdict(claim: str, value: float, bound: float, at_most: bool) -> None:
 
 
 def movie() -> None:
-    found = {name: run(name) for name in RUNS}
-    idle = found["idle"]["megabytes"]
-    scale = (found["yardsticks"]["counting"] + found["yardsticks"]["fitting"]) / YARDSTICKS
-    one, cv = found["exact, any length, λ = 1"], found["exact, any length, variance by CV"]
-    five, written = found["exact, length 5, λ = 1"], found["explicit, length 5, λ = 1"]
+    rows = {name: run(name) for name in RUNS}
+    idle = rows["idle"]["megabytes"]
+    scale = (rows["yardsticks"]["counting"] + rows["yardsticks"]["fitting"]) / YARDSTICKS
+    one, cv = rows["exact, any length, λ = 1"], rows["exact, any length, variance by CV"]
+    five, written = rows["exact, length 5, λ = 1"], rows["explicit, length 5, λ = 1"]
     print(f"\nthis machine takes {scale:.2f} times as long as SEQL's; SEQL scaled: {scale * SEQL_SECONDS:.1f} s")
     verdict("exact at λ = 1, seconds", one["seconds"], scale * SEQL_SECONDS / 10, True)
     verdict("its peak, megabytes", one["megabytes"], 1000, True)
     verdict("accuracy with the variance by cross-validation", cv["accuracy"], 0.84, False)
     verdict("AUC", cv["AUC"], 0.92, False)
-    verdict(f"greedy, {SEQL_STEPS} steps, seconds", found[f"greedy, {SEQL_STEPS} steps"]["seconds"],
+    verdict(f"greedy, {SEQL_STEPS} steps, seconds", rows[f"greedy, {SEQL_STEPS} steps"]["seconds"],
             scale * SEQL_SECONDS / 5, True)  # fmt: skip
-    verdict("accuracy of greedy as it is", found["greedy"]["accuracy"], SEQL_ACCURACY, False)
-    verdict("its AUC", found["greedy"]["AUC"], SEQL_AUC, False)
-    verdict("characters, peak, megabytes", found["exact, characters, any length"]["megabytes"], 4000, True)
+    verdict("accuracy of greedy as it is", rows["greedy"]["accuracy"], SEQL_ACCURACY, False)
+    verdict("its AUC", rows["greedy"]["AUC"], SEQL_AUC, False)
+    verdict("characters, peak, megabytes", rows["exact, characters, any length"]["megabytes"], 4000, True)
     verdict("length 5 against the explicit route, times as fast", written["seconds"] / five["seconds"], 10, False)
     verdict("its part of the memory", (five["megabytes"] - idle) / (written["megabytes"] - idle), 0.1, True)
     verdict("its objective, relative to the explicit route's", five["objective"] / written["objective"], 1.0, True)

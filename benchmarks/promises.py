@@ -66,12 +66,12 @@ def broken(conformal: Conformal, proba: np.ndarray, truth: np.ndarray, rate: flo
     """Of every promise of precision made and tried, whether it was broken beyond chance."""
     sure = conformal.sure(proba, rate)
     groups = [slice(None)] if exclusive else [[k] for k in range(proba.shape[1])]
-    found = []
+    rows = []
     for group in groups:
         taken, right = int(sure[:, group].sum()), int((sure & truth)[:, group].sum())
         if taken:
-            found.append(right < binom.ppf(0.05, taken, rate))
-    return found
+            rows.append(right < binom.ppf(0.05, taken, rate))
+    return rows
 
 
 def known_only(proba: np.ndarray, truth: np.ndarray, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -86,9 +86,9 @@ def report(name: str, way: str, n: int, covers: np.ndarray, sizes: np.ndarray, f
             f"{name:12} {way:9} n {n:5}  promised {100 * rate:4.0f} %  kept {100 * covers[:, k].mean():6.2f} % "
             f"(error {100 * error:.2f}, up to {100 * (rate + 1 / (n + 1)):.2f})  labels {sizes[:, k].mean():6.2f}"
         )
-    for rate, found in failed.items():
-        share = f"{100 * np.mean(found):.1f} % failed" if found else "none made"
-        print(f"{name:12} {way:9} precision {100 * rate:.0f} %: {len(found)} promises, {share}")
+    for rate, result in failed.items():
+        share = f"{100 * np.mean(result):.1f} % failed" if result else "none made"
+        print(f"{name:12} {way:9} precision {100 * rate:.0f} %: {len(result)} promises, {share}")
 
 
 def by_splits(data: Labelled, splits: int) -> None:
@@ -104,9 +104,9 @@ def by_splits(data: Labelled, splits: int) -> None:
         order = rng.permutation(len(proba))
         a, b = order[:half], order[half:]
         conformal = Conformal.of(proba[a], truth[a], data.exclusive, "held-out")
-        found = [held(conformal, proba[b], truth[b], rate) for rate in RATES]
-        covers.append([one[0] for one in found])
-        sizes.append([one[1] for one in found])
+        entries = [held(conformal, proba[b], truth[b], rate) for rate in RATES]
+        covers.append([one[0] for one in entries])
+        sizes.append([one[1] for one in entries])
         for rate in PRECISIONS:
             failed[rate] += broken(conformal, proba[b], truth[b], rate, data.exclusive)
     report(data.name, "held-out", half, np.array(covers), np.array(sizes), failed)
@@ -164,9 +164,9 @@ def by_folds(data: Labelled, refits: int) -> None:
         conformal = model.conformal
         assert conformal is not None
         new = known_only(*data.probabilities(model, tried), data.exclusive)
-        found = [held(conformal, *new, rate) for rate in RATES]
-        covers.append([one[0] for one in found])
-        sizes.append([one[1] for one in found])
+        entries = [held(conformal, *new, rate) for rate in RATES]
+        covers.append([one[0] for one in entries])
+        sizes.append([one[1] for one in entries])
         for rate in PRECISIONS:
             failed[rate] += broken(conformal, *new, rate, data.exclusive)
     report(data.name, "folds", len(fitted), np.array(covers), np.array(sizes), failed)

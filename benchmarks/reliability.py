@@ -42,14 +42,14 @@ def judged(train: Corpus, test: Corpus, settings: dict[str, Any]) -> Calibration
     return calibration(truth[:, occurs], proba[:, occurs])[0]
 
 
-def large(found: Calibration) -> list[Bin]:
-    return [one for one in found.reliability() if one.documents >= LEAST]
+def large(result: Calibration) -> list[Bin]:
+    return [one for one in result.reliability() if one.documents >= LEAST]
 
 
-def show(title: str, found: Calibration) -> None:
-    print(f"\n{title}: log loss {found.relative_log_loss:.3f} of that of the base rates\n")
+def show(title: str, result: Calibration) -> None:
+    print(f"\n{title}: log loss {result.relative_log_loss:.3f} of that of the base rates\n")
     print("| said | times | so (95 % band) | so / said | not so / said not |\n|---|---|---|---|---|")
-    for one in large(found):
+    for one in large(result):
         low, high = (f"{100 * end:.2f}" for end in one.band)
         ratios = one.share / one.probability, (1.0 - one.share) / max(1.0 - one.probability, 1e-12)
         print(f"| {100 * one.probability:.3f} % | {one.documents} | {100 * one.share:.3f} % ({low} to {high}) "
@@ -65,12 +65,12 @@ def draw(ways: dict[str, Calibration], file: str) -> None:
     titles = ("GLM07's rule: the norm-based variance", "the defaults: pooled and calibrated")
     ends, ticks = (5e-5, 1 - 5e-5), (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
     figure, axes = pyplot.subplots(1, len(ways), figsize=(10, 4.8), sharey=True)
-    for ax, title, found in zip(axes, titles, ways.values(), strict=True):
-        said, so, low, high = np.array([(one.probability, one.share, *one.band) for one in large(found)]).T
+    for ax, title, result in zip(axes, titles, ways.values(), strict=True):
+        said, so, low, high = np.array([(one.probability, one.share, *one.band) for one in large(result)]).T
         ax.plot(ends, ends, color="0.7", linewidth=1)
         ax.vlines(said, np.clip(low, *ends), np.clip(high, *ends), color="#1f77b4", alpha=0.35, linewidth=6)
         ax.plot(said, so, marker="o", color="#1f77b4")
-        ax.text(0.03, 0.93, f"log loss {found.relative_log_loss:.3f} of base rates", transform=ax.transAxes)
+        ax.text(0.03, 0.93, f"log loss {result.relative_log_loss:.3f} of base rates", transform=ax.transAxes)
         ax.set(title=title, xlabel="what the model says", xscale="logit", yscale="logit", xlim=ends, ylim=ends)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks))
@@ -89,11 +89,11 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     train, test = parts(whole := read(path("reuters21578.tar.xz")))
-    found = {name: judged(train, test, settings) for name, settings in WAYS.items()}
-    for name, one in found.items():
+    entries = {name: judged(train, test, settings) for name, settings in WAYS.items()}
+    for name, one in entries.items():
         show(f"ModApte, {name}", one)
     if asked.picture:
-        draw(found, asked.picture)
+        draw(entries, asked.picture)
     rows = np.flatnonzero([split in ("train", "test") for split in whole.split])
     mixed = np.random.default_rng(0).permutation(rows)
     either = whole.select(mixed[: len(train)]), whole.select(mixed[len(train) :])

@@ -195,10 +195,10 @@ def measured(name: str, served: Served, texts: list[str], seconds: float) -> flo
         asyncio.run(load(server.port, contents, 1, 1.0))
         for clients in (1, 16):
             before, start = server.cpu, time.perf_counter()
-            found = asyncio.run(load(server.port, contents, clients, seconds))
-            took, cpu, n = time.perf_counter() - start, server.cpu - before, len(found["spent"])
-            assert set(found["codes"]) == {200}
-            ms = sorted(1000 * one for one in found["spent"])
+            result = asyncio.run(load(server.port, contents, clients, seconds))
+            took, cpu, n = time.perf_counter() - start, server.cpu - before, len(result["spent"])
+            assert set(result["codes"]) == {200}
+            ms = sorted(1000 * one for one in result["spent"])
             per_core = n / cpu
             print(f"{name:<14}{clients:>4} clients {n / took:9.0f} requests/s {per_core:9.0f} per core"
                   f"   p50 {statistics.median(ms):7.2f} ms   p99 {ms[int(0.99 * n)]:7.2f} ms")  # fmt: skip
@@ -217,17 +217,17 @@ def overload(served: Served, texts: list[str], seconds: float) -> None:
     proba, _ = served.classify(texts)
 
     def check(which: int, body: bytes) -> bool:
-        found = json.loads(body)["results"][0]["probabilities"]
-        return all(found[label] == value for label, value in zip(served.labels, proba[which].tolist(), strict=True))
+        output = json.loads(body)["results"][0]["probabilities"]
+        return all(output[label] == value for label, value in zip(served.labels, proba[which].tolist(), strict=True))
 
     server = Server(served, concurrency=32)
     try:
         contents = [request(text) for text in texts]
         asyncio.run(load(server.port, contents, 1, 0.5))
         before = server.memory
-        found = asyncio.run(load(server.port, contents, 640, seconds, check))
-        print(f"640 clients that never pause, 32 admitted, {seconds:g} s: {found['codes']}, {found['lost']} lost, "
-              f"{found['wrong']} wrong; "
+        output = asyncio.run(load(server.port, contents, 640, seconds, check))
+        print(f"640 clients that never pause, 32 admitted, {seconds:g} s: {output['codes']}, {output['lost']} lost, "
+              f"{output['wrong']} wrong; "
               f"memory {before:.0f} MB before, {server.memory:.0f} MB after")  # fmt: skip
     finally:
         server.stop()

@@ -123,10 +123,10 @@ class Soak:
                 server.wait()
             self.counts["labelling sessions killed"] += 1
             whole = [line for line in output.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-            found = {one["id"]: one["labels"][0] for one in map(json.loads, whole)}
-            if len(found) != len(whole) or len(found) > len(confirmed) + 1 or confirmed.items() - found.items():
+            answer = {one["id"]: one["labels"][0] for one in map(json.loads, whole)}
+            if len(answer) != len(whole) or len(answer) > len(confirmed) + 1 or confirmed.items() - answer.items():
                 self.fault(f"{len(confirmed)} answers were confirmed, {len(whole)} lines are there")
-            confirmed = found
+            confirmed = answer
 
     def _label(self, port: int, confirmed: dict[str, str]) -> None:
         """Answer until nobody is there any more."""
@@ -186,19 +186,19 @@ class Soak:
             path.unlink()
 
     def _mutated(self, content: bytes) -> bytes:
-        found = bytearray(content)
+        result = bytearray(content)
         for _ in range(self.draw.randint(0, 4)):
-            at, size = self.draw.randrange(len(found) + 1), self.draw.randrange(1, 64)
+            at, size = self.draw.randrange(len(result) + 1), self.draw.randrange(1, 64)
             kind = self.draw.randrange(4)
             if kind == 0:
-                found[at : at + size] = self.draw.randbytes(size)
+                result[at : at + size] = self.draw.randbytes(size)
             elif kind == 1:
-                del found[at : at + size]
+                del result[at : at + size]
             elif kind == 2:
-                found[at:at] = found[at : at + size] * self.draw.randint(1, 50)
+                result[at:at] = result[at : at + size] * self.draw.randint(1, 50)
             else:
-                found = found[: max(at, 1)]
-        return bytes(found)
+                result = result[: max(at, 1)]
+        return bytes(result)
 
     def served(self, until: float) -> None:
         """Requests while silent clients hold on, the model's file changes under the server, or is none for a while."""
@@ -233,11 +233,11 @@ class Soak:
 
     def _port(self, said: Path, server: subprocess.Popen[bytes]) -> int:
         for _ in range(600):
-            found = re.search(r":(\d+)/", said.read_text())
-            if found:
+            match = re.search(r":(\d+)/", said.read_text())
+            if match:
                 with socket.socket() as one:
-                    if one.connect_ex(("127.0.0.1", int(found[1]))) == 0:
-                        return int(found[1])
+                    if one.connect_ex(("127.0.0.1", int(match[1]))) == 0:
+                        return int(match[1])
             time.sleep(0.1)
         raise AssertionError(said.read_text())
 
@@ -271,8 +271,8 @@ class Soak:
             if answer.status != 200:
                 self.fault(f"status {answer.status}: {content}")
             elif not health:
-                found = content["results"][0]["probabilities"]
-                if not any(_same(found, one) for one in wanted[k]):
+                result = content["results"][0]["probabilities"]
+                if not any(_same(result, one) for one in wanted[k]):
                     self.fault(f"an answer of neither model to {texts[k]!r}")
 
     def _hold(self, port: int, until: float) -> None:
@@ -322,8 +322,8 @@ def _ask_json(port: int, method: str, path: str, body: object = None) -> Any:
         client.close()
 
 
-def _same(found: dict[str, float], wanted: dict[str, float]) -> bool:
-    return found.keys() == wanted.keys() and all(abs(found[key] - wanted[key]) < 1e-12 for key in found)
+def _same(result: dict[str, float], wanted: dict[str, float]) -> bool:
+    return result.keys() == wanted.keys() and all(abs(result[key] - wanted[key]) < 1e-12 for key in result)
 
 
 def main() -> int:

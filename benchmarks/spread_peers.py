@@ -99,9 +99,9 @@ def dask_glm(race: Race) -> None:
     shapes = [(min(DOCUMENTS, X.shape[0] - first), X.shape[1]) for first in range(0, X.shape[0], DOCUMENTS)]
 
     def array(make: Callable[[Any], Any]) -> Any:
-        made = [delayed(make)(part) for part in parts]
+        rows = [delayed(make)(part) for part in parts]
         return da.concatenate(
-            [da.from_delayed(one, shape, dtype=float) for one, shape in zip(made, shapes, strict=True)]
+            [da.from_delayed(one, shape, dtype=float) for one, shape in zip(rows, shapes, strict=True)]
         ).persist()
 
     blocks = array(lambda part: part.toarray())

@@ -152,9 +152,9 @@ def table(
                 why = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
                 print(f"{kind:24} left out: {why[-1][:80]}")
                 continue
-            found: Any = np.load(folder / f"{kind}.npz")
-            lists = np.where(found["lists"] < 0, truth.shape[1] - 1, found["lists"])
-            row(kind, float(found["spent"]), float(found["size"]), ranking(truth, lists, AT, weight))
+            result: Any = np.load(folder / f"{kind}.npz")
+            lists = np.where(result["lists"] < 0, truth.shape[1] - 1, result["lists"])
+            row(kind, float(result["spent"]), float(result["size"]), ranking(truth, lists, AT, weight))
 
 
 def run(command: list[str], *, stop_half_way: bool) -> tuple[float, float, float, bool]:

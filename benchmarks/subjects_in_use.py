@@ -173,8 +173,8 @@ def omikuji(model: LinearModel, data: Path, X: sp.csr_matrix, folder: Path, peer
 
 
 def report(model: Path, data: Path, path: Path) -> None:
-    made = [*COMMAND, "report", model, data, "-o", path, "--no-path"]
-    subprocess.run(made, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    rows = [*COMMAND, "report", model, data, "-o", path, "--no-path"]
+    subprocess.run(rows, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     size = f"report: {path.stat().st_size / 1e6:.1f} MB"
     try:
         from playwright.sync_api import sync_playwright
@@ -196,11 +196,11 @@ def report(model: Path, data: Path, path: Path) -> None:
         began = time.perf_counter()
         page.locator("#category-choice").fill("tropic")
         page.locator("#category-names option").first.wait_for(state="attached")
-        found = page.locator("#category-names option").first.get_attribute("value")
+        result = page.locator("#category-names option").first.get_attribute("value")
         spent = time.perf_counter() - began
         browser.close()
-    print(f"{size}, opened in {statistics.median(opened):.2f} s (the slowest of 5: {max(opened):.2f}); {found!r} found "
-          f"by typing in {1000 * spent:.0f} ms")  # fmt: skip
+    print(f"{size}, opened in {statistics.median(opened):.2f} s (the slowest of 5: {max(opened):.2f}); {result!r} "
+          f"found by typing in {1000 * spent:.0f} ms")  # fmt: skip
 
 
 def awaited(port: int) -> http.client.HTTPConnection:

@@ -90,9 +90,9 @@ def theirs(name: str, train: Corpus, test: Corpus, *, pairs: bool) -> None:
         return vectorizer, several.fit(X, Y.argmax(axis=1) if train.exclusive else Y.astype(int))
 
     def said(fitted: tuple[Any, Any], texts: list[str]) -> np.ndarray:
-        found = fitted[1].predict_proba(fitted[0].transform(texts))
+        answer = fitted[1].predict_proba(fitted[0].transform(texts))
         proba = np.zeros((len(texts), len(classes)))
-        proba[:, fitted[1].classes_ if train.exclusive else slice(None)] = found
+        proba[:, fitted[1].classes_ if train.exclusive else slice(None)] = answer
         return proba
 
     def judge(way: str, fitted: tuple[Any, Any], seconds: float) -> None:
@@ -118,7 +118,7 @@ def theirs(name: str, train: Corpus, test: Corpus, *, pairs: bool) -> None:
     some = [text for text, out in zip(train.documents, apart, strict=True) if not out]
     others = [text for text, out in zip(train.documents, apart, strict=True) if out]
 
-    def made(stop: Any, pairs: bool, C: float) -> tuple[Any, Any]:
+    def pipeline(stop: Any, pairs: bool, C: float) -> tuple[Any, Any]:
         words = TfidfVectorizer(
             sublinear_tf=True, stop_words=stop, ngram_range=(1, 2) if pairs else (1, 1), min_df=1 + pairs
         )
@@ -126,11 +126,13 @@ def theirs(name: str, train: Corpus, test: Corpus, *, pairs: bool) -> None:
 
     grid = list(itertools.product((None, "english"), PAIRS if pairs else (False,), (1.0, 10.0, 100.0)))
     losses = [
-        measured(Y[apart], said(fit(some, Y[~apart], *made(*one)), others), Y[apart], train.exclusive)[0]
+        measured(Y[apart], said(fit(some, Y[~apart], *pipeline(*one)), others), Y[apart], train.exclusive)[0]
         for one in grid
     ]
     best = grid[int(np.argmin(losses))]
-    judge(f"scikit-learn, best of a grid: {best}", fit(train.documents, Y, *made(*best)), time.process_time() - began)
+    judge(
+        f"scikit-learn, best of a grid: {best}", fit(train.documents, Y, *pipeline(*best)), time.process_time() - began
+    )
 
 
 def main() -> None:

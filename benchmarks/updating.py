@@ -131,7 +131,7 @@ def vowpal() -> Callable[[Corpus, Corpus], tuple[float, float]]:
 
     def lines(corpus: Corpus) -> list[str]:
         counts = (Counter(words.findall(text.lower())) for text in corpus.documents)
-        rows = [{word: 1.0 + math.log(n) for word, n in found.items()} for found in counts]
+        rows = [{word: 1.0 + math.log(n) for word, n in result.items()} for result in counts]
         norms = [math.sqrt(sum(x * x for x in row.values())) or 1.0 for row in rows]
         return [
             "|w " + " ".join(f"{w}:{x / norm:.5f}" for w, x in row.items())

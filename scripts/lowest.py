@@ -27,8 +27,8 @@ def requirements(wheel: str) -> list[Requirement]:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = HeaderParser().parsestr(archive.read(name).decode("utf-8"))
-    found = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
-    return [r for r in found if r.marker is None or r.marker.evaluate({"extra": ""})]
+    required = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
+    return [r for r in required if r.marker is None or r.marker.evaluate({"extra": ""})]
 
 
 if __name__ == "__main__":

@@ -23,11 +23,11 @@ def main(wheel: str) -> int:
     source = ROOT / "src"
     files = (path for path in (source / "lapwing").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     wanted = {path.relative_to(source).as_posix() for path in files}
-    found = {name for name in names if name.startswith("lapwing/")}
-    rest = {name for name in names - found if ".dist-info/" not in name}
+    packed = {name for name in names if name.startswith("lapwing/")}
+    rest = {name for name in names - packed if ".dist-info/" not in name}
     wrong = {
-        "missing": sorted(wanted - found),
-        "too many": sorted(found - wanted) + sorted(rest),
+        "missing": sorted(wanted - packed),
+        "too many": sorted(packed - wanted) + sorted(rest),
         "needed": [name for name in NEEDED if name not in names],
         "no licence": [] if any(name.endswith("licenses/LICENSE") for name in names) else [wheel],
     }

@@ -25,9 +25,9 @@ UNSAFE_CALLS = {"joblib.load", "pandas.read_pickle", "torch.load"}
 
 def declared_version() -> str:
     source = (ROOT / PYPROJECT["tool"]["hatch"]["version"]["path"]).read_text(encoding="utf-8")
-    found = re.findall(r'^__version__ = "([^"]+)"$', source, flags=re.MULTILINE)
-    assert len(found) == 1, "the version is one plain line, which the build reads"
-    return found[0]
+    result = re.findall(r'^__version__ = "([^"]+)"$', source, flags=re.MULTILINE)
+    assert len(result) == 1, "the version is one plain line, which the build reads"
+    return result[0]
 
 
 def test_the_version_is_stated_once_and_everywhere_the_same() -> None:
@@ -108,10 +108,10 @@ def unsafe_uses(source: str) -> Iterator[str]:
 
 def test_no_pickle_in_the_package() -> None:
     assert SOURCES
-    found = [
+    rows = [
         f"{path.relative_to(ROOT)} {use}" for path in SOURCES for use in unsafe_uses(path.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert rows == []
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ matplotlib.use("Agg")
 
 @pytest.fixture(scope="module")
 def fitted() -> Any:
-    made = documents(60)
-    texts, labels = [one.text for one in made], [one.label for one in made]
+    docs = documents(60)
+    texts, labels = [one.text for one in docs], [one.label for one in docs]
     plain = lapwing.TextClassifier(stop_words="smart", prior="laplace", variance="cv", calibrate=False)
     return plain.fit(texts, labels), texts, labels
 
@@ -89,12 +89,12 @@ def test_variance_curve_and_path(fitted: Any) -> None:
 
 def test_errors(fitted: Any) -> None:
     model, texts, labels = fitted
-    found = evaluate(model.model_, [(texts, [(label,) for label in labels])])
-    ax = plots.errors({"one": found, "two": found})
+    result = evaluate(model.model_, [(texts, [(label,) for label in labels])])
+    ax = plots.errors({"one": result, "two": result})
     assert len(ax.lines) == 3
-    np.testing.assert_allclose([line.get_ydata()[0] for line in ax.lines], np.log1p(found.tables.errors))
+    np.testing.assert_allclose([line.get_ydata()[0] for line in ax.lines], np.log1p(result.tables.errors))
     with pytest.raises(InputError, match="two or more"):
-        plots.errors({"one": found})
+        plots.errors({"one": result})
 
 
 def test_notebooks_show_html(fitted: Any) -> None:
@@ -109,8 +109,8 @@ def test_notebooks_show_html(fitted: Any) -> None:
     both = by_hand().explain(" ".join(SCRIPTS))._repr_html_()
     assert "underline solid" in both
     assert "underline dashed" in both
-    found = evaluate(model.model_, [(texts, [(label,) for label in labels])])._repr_html_()
-    assert "micro" in found
+    result = evaluate(model.model_, [(texts, [(label,) for label in labels])])._repr_html_()
+    assert "micro" in result
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -21,8 +21,8 @@ def command(*arguments: object) -> Any:
 
 @pytest.fixture(scope="session")
 def evaluated(archive: Path, trained: tuple[dict[str, Any], Path]) -> dict[str, Any]:
-    told: dict[str, Any] = command("evaluate", trained[1], archive)
-    return told
+    result: dict[str, Any] = command("evaluate", trained[1], archive)
+    return result
 
 
 def test_training(trained: tuple[dict[str, Any], Path]) -> None:

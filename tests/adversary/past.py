@@ -16,9 +16,9 @@ def tar(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
 
 
 def info(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
-    made = tarfile.TarInfo(name)
-    made.size, made.type = size, kind
-    return made
+    result = tarfile.TarInfo(name)
+    result.size, result.type = size, kind
+    return result
 
 
 PLAIN = [(info(f"{label}/1.txt", 3), b"oil") for label in "ab"]
@@ -48,9 +48,9 @@ def _zip() -> bytes:
 def sources() -> dict[str, bytes]:
     """By file name."""
     lines = "".join(json.dumps({"text": f"oil {k}", "label": "xy"[k % 2]}) + "\n" for k in range(8)).encode()
-    found = {f"{k}.tar": content for k, content in enumerate(TARS.values())}
-    found |= {f"{k}.tar.gz": gzip.compress(content, mtime=0) for k, content in enumerate(TARS.values())}
-    return found | {
+    rows = {f"{k}.tar": content for k, content in enumerate(TARS.values())}
+    rows |= {f"{k}.tar.gz": gzip.compress(content, mtime=0) for k, content in enumerate(TARS.values())}
+    return rows | {
         "plain.jsonl": lines,
         "packed.jsonl.gz": gzip.compress(lines, mtime=0),
         "twice.jsonl": b'{"text": "a", "label": "x", "text": "b"}\n',

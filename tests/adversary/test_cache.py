@@ -64,9 +64,9 @@ def files(folder: Path, suffix: str) -> list[Path]:
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_damaged_files_are_passed_by_and_replaced(compiled: Path, damage: str, suffix: str, tmp_path: Path) -> None:
     compiled = Path(shutil.copytree(compiled, tmp_path / "copy"))
-    found = files(compiled, suffix)
-    assert found
-    for path in found:
+    result = files(compiled, suffix)
+    assert result
+    for path in result:
         path.write_bytes(DAMAGE[damage](path.read_bytes()))
     code, out, said = run(compiled)
     assert (code, out) == (0, "0.5"), said

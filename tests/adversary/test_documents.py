@@ -64,11 +64,11 @@ def test_a_document_that_cannot_be_read_is_named(run: Command, tmp_path: Path, m
     assert refused.code == 2
     assert "document d2 cannot be classified" in refused.err
     assert "--skip-bad" in refused.err
-    found = run("classify", tmp_path / "m.lapwing", data, "--json", "--skip-bad")
-    assert found.code == 0
-    assert found.out == wanted.out
-    assert "document d2" in found.err
-    assert "document d5" in found.err
+    output = run("classify", tmp_path / "m.lapwing", data, "--json", "--skip-bad")
+    assert output.code == 0
+    assert output.out == wanted.out
+    assert "document d2" in output.err
+    assert "document d5" in output.err
 
 
 @pytest.mark.parametrize("language", ["tamil", "serbian", "porter", "german"])

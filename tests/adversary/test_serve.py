@@ -288,10 +288,10 @@ def test_one_text_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(LinearModel, "scores", poisoned)
     one = Served("m", model(TextSettings(strip_html=True)))
     texts = ["oil", "poison", "wheat", "poison", "gas"]
-    found = one.classify_each(texts, len(texts))
+    result = one.classify_each(texts, len(texts))
     alone = one.classify([text for text in texts if text != "poison"])[0]
-    assert [isinstance(row, ValueError) for row in found] == [text == "poison" for text in texts]
-    assert [row[0].tolist() for row in found if not isinstance(row, Exception)] == alone.tolist()
+    assert [isinstance(row, ValueError) for row in result] == [text == "poison" for text in texts]
+    assert [row[0].tolist() for row in result if not isinstance(row, Exception)] == alone.tolist()
 
 
 def test_an_answer_per_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -56,13 +56,13 @@ def test_a_stored_evaluation_with_nonsense(evaluated: tuple[Path, dict[str, Any]
     refused = 0
     for place, value in draw.sample(tried, 600):
         try:
-            found = Assessment.from_dict(with_nonsense(record, place, value))
+            result = Assessment.from_dict(with_nonsense(record, place, value))
         except InputError:
             refused += 1
             continue
-        names = [row["category"] for row in found.evaluation["categories"]]
-        if len(found.categories) == len(loaded.categories) and names == list(loaded.classes):
-            page(Contents("m", loaded, found).to_dict())
+        names = [row["category"] for row in result.evaluation["categories"]]
+        if len(result.categories) == len(loaded.categories) and names == list(loaded.classes):
+            page(Contents("m", loaded, result).to_dict())
     assert refused > 300
 
 
@@ -120,11 +120,11 @@ def test_a_checkpoint_with_nonsense(
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     path = tmp_path / "b.checkpoint"
     path.unlink()
-    with checkpoint.Checkpoint(path, keys[0], "1970-01-01") as made:
+    with checkpoint.Checkpoint(path, keys[0], "1970-01-01") as result:
         if nonsense is None:
-            made.append(99, bytes(200))  # no such category
+            result.append(99, bytes(200))  # no such category
         else:
-            made.append(0, nonsense)
+            result.append(0, nonsense)
     ran = run("train", news, "-o", tmp_path / "b", *options)
     assert ran.code == 0
     assert "starts anew" in ran.err

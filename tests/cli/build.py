@@ -27,34 +27,34 @@ class Made(NamedTuple):
 def documents(n: int = 60) -> list[Made]:
     """Every fourth document is a test document; the topics take turns."""
     draw = random.Random(7)
-    made = []
+    rows = []
     for i in range(n):
         label = sorted(TOPICS)[i % len(TOPICS)]
         words = draw.choices(TOPICS[label].split(), k=5) + draw.choices(COMMON, k=5)
         draw.shuffle(words)
-        made.append(Made(f"d{i}", " ".join(words), label, "test" if i % 4 == 0 else "train"))
-    return made
+        rows.append(Made(f"d{i}", " ".join(words), label, "test" if i % 4 == 0 else "train"))
+    return rows
 
 
-def jsonl(made: list[Made]) -> bytes:
-    return "".join(json.dumps(one._asdict()) + "\n" for one in made).encode()
+def jsonl(result: list[Made]) -> bytes:
+    return "".join(json.dumps(one._asdict()) + "\n" for one in result).encode()
 
 
-def table(made: list[Made], separator: str) -> bytes:
+def table(result: list[Made], separator: str) -> bytes:
     rows = [separator.join(("id", "text", "label", "split"))]
-    return "\n".join(rows + [separator.join(one) for one in made]).encode() + b"\n"
+    return "\n".join(rows + [separator.join(one) for one in result]).encode() + b"\n"
 
 
-def class_folders(made: list[Made]) -> dict[str, bytes]:
+def class_folders(result: list[Made]) -> dict[str, bytes]:
     """A folder per class, below a folder per split."""
-    return {f"{one.split}/{one.label}/{one.id}.txt": one.text.encode() for one in made}
+    return {f"{one.split}/{one.label}/{one.id}.txt": one.text.encode() for one in result}
 
 
-def svmlight(made: list[Made]) -> bytes:
+def svmlight(result: list[Made]) -> bytes:
     """Word counts; energy against the rest."""
-    words = sorted({word for one in made for word in one.text.split()})
+    words = sorted({word for one in result for word in one.text.split()})
     lines = []
-    for one in made:
+    for one in result:
         counts = {j: one.text.split().count(word) for j, word in enumerate(words, 1)}
         pairs = " ".join(f"{j}:{count}" for j, count in counts.items() if count)
         lines.append(f"{'+1' if one.label == 'energy' else '-1'} {pairs}")
@@ -63,9 +63,9 @@ def svmlight(made: list[Made]) -> bytes:
 
 def label_sets() -> bytes:
     """Documents with one label, with two, and with none."""
-    made = documents(45)
-    rows = [{"text": one.text, "labels": [one.label]} for one in made]
-    for first, second in zip(made[0:12:3], made[1:12:3], strict=True):
+    docs = documents(45)
+    rows = [{"text": one.text, "labels": [one.label]} for one in docs]
+    for first, second in zip(docs[0:12:3], docs[1:12:3], strict=True):
         rows.append({"text": f"{first.text} {second.text}", "labels": [first.label, second.label]})
     rows += [{"text": " ".join(COMMON), "labels": []}] * 5
     return "".join(json.dumps(row) + "\n" for row in rows).encode()

@@ -63,14 +63,14 @@ def test_standard_input_and_output(run: Command) -> None:
 def test_signs_names_and_thresholds(run: Command, tmp_path: Path) -> None:
     model = tmp_path / "m"
     assert run("bbr", "train", "-p", "1", "--pos", "--modelname", "grain", "-l", "1", TRAIN, model).code == 0
-    made = read_bbr_model(model)
-    assert made.name == "grain"
-    assert min(made.weights.values()) > 0.0
-    assert made.intercept >= 0.0
+    classifier = read_bbr_model(model)
+    assert classifier.name == "grain"
+    assert min(classifier.weights.values()) > 0.0
+    assert classifier.intercept >= 0.0
     run("bbr", "train", "--neg", "--probthres", "0.8", TRAIN, model)
-    made = read_bbr_model(model)
-    assert max(made.weights.values()) < 0.0
-    assert made.threshold == pytest.approx(np.log(4))
+    classifier = read_bbr_model(model)
+    assert max(classifier.weights.values()) < 0.0
+    assert classifier.threshold == pytest.approx(np.log(4))
     run("bbr", "train", "--probthres", "0", TRAIN, model)
     assert read_bbr_model(model).threshold == pytest.approx(EVERYTHING)
     everything = run("bbr", "classify", TEST, model, "-r", "-").lines
@@ -97,8 +97,8 @@ def test_old_and_new_ways_to_say_the_variance(run: Command, tmp_path: Path) -> N
 @pytest.mark.parametrize("utility", range(4))
 def test_features_are_chosen_first(run: Command, utility: int, tmp_path: Path) -> None:
     assert run("bbr", "train", "-f", "7", "-u", utility, "-p", "2", TRAIN, tmp_path / "m").code == 0
-    made = read_bbr_model(tmp_path / "m")
-    assert len(made.features) == len(made.weights) == 7
+    classifier = read_bbr_model(tmp_path / "m")
+    assert len(classifier.features) == len(classifier.weights) == 7
 
 
 def test_cosine_normalisation_is_kept_in_the_model(run: Command, tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_every_other_label_is_negative(run: Command, tmp_path: Path) -> None:
 def test_a_mode_for_a_feature_that_training_lacks(run: Command, tmp_path: Path) -> None:
     (tmp_path / "priors").write_text("99 1.5 1\n98 0 2\n")
     run("bbr", "train", "-p", "1", "-I", tmp_path / "priors", TRAIN, tmp_path / "m")
-    made = read_bbr_model(tmp_path / "m")
-    assert made.weights[99] == 1.5
-    assert made.features == (*range(1, 61), 99)
+    classifier = read_bbr_model(tmp_path / "m")
+    assert classifier.weights[99] == 1.5
+    assert classifier.features == (*range(1, 61), 99)
 
 
 @pytest.mark.parametrize("variance", ["1", "500"])
@@ -219,14 +219,14 @@ def test_convert_a_model_of_words(run: Command, model: Path, tmp_path: Path) -> 
     numbers = tmp_path / "numbers.tsv"
     ended = run("convert", model, tmp_path / "m", "--category", "grain", "--features", numbers)
     assert ended.code == 0
-    made, trained = read_bbr_model(tmp_path / "m"), lapwing.load(model)
+    classifier, trained = read_bbr_model(tmp_path / "m"), lapwing.load(model)
     names = dict(line.split("\t") for line in numbers.read_text().splitlines())
     weights = dict(trained.top_features(trained.categories.index("grain")))
-    assert {names[str(i)] for i in made.weights} == set(weights)
+    assert {names[str(i)] for i in classifier.weights} == set(weights)
     assert "--category" in run("convert", model, tmp_path / "m", "--category", "grains").complaint
     # Three exclusive classes: what the file says is the category's own probability, and the command says so.
     assert "gives that of grain by itself (category_proba)" in ended.err
-    ours, theirs = trained, to_linear(made, "m")
+    ours, theirs = trained, to_linear(classifier, "m")
     text = ["corn and wheat", "oil", ""]
     X = ours.vectors(text)[:, [int(name) - 1 for name in theirs.feature_names]]
     own = ours.category_proba(text)[:, list(ours.classes).index("grain")]

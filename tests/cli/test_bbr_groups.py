@@ -92,8 +92,8 @@ def test_results_and_classification(run: Command, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.loadtxt(tmp_path / "again"), np.loadtxt(results), atol=1e-10)  # files have 13 digits
     w = weights(read_bbr_model(model), 4)
     score = np.sum((np.column_stack([X, np.ones(len(y))]) @ w) * groups, axis=1)
-    found = np.loadtxt(results)
-    np.testing.assert_allclose(found[:, 0], 1 / (1 + np.exp(-score)), atol=1e-9)
+    result = np.loadtxt(results)
+    np.testing.assert_allclose(result[:, 0], 1 / (1 + np.exp(-score)), atol=1e-9)
     write_bbr_model(read_bbr_model(model), tmp_path / "copy")
     assert (tmp_path / "copy").read_text() == model.read_text()
     plain = tmp_path / "plain"  # without --gvar the columns are passed over, as in BBR

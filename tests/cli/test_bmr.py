@@ -49,12 +49,12 @@ def test_there_and_back(run: Command, softmax: Path, tmp_path: Path) -> None:
         ["betaClassSparse", label] for label in CLASSES
     ]
     model = lapwing.load(softmax)
-    made = read_bmr_model(theirs)
-    assert made.name == "four"
-    assert 0 < sum(map(len, made.weights)) < 36  # a lasso: zeros are left out
-    for k, row in enumerate(made.weights):
+    classifier = read_bmr_model(theirs)
+    assert classifier.name == "four"
+    assert 0 < sum(map(len, classifier.weights)) < 36  # a lasso: zeros are left out
+    for k, row in enumerate(classifier.weights):
         assert row == pytest.approx({int(name): w for name, w in model.row_features(k)}, rel=1e-11)
-    np.testing.assert_allclose(made.intercepts, model.intercepts, rtol=1e-11)
+    np.testing.assert_allclose(classifier.intercepts, model.intercepts, rtol=1e-11)
     assert run("convert", theirs, ours).code == 0
     back = lapwing.load(ours)
     assert (back.link, back.classes, back.exclusive) == ("softmax", CLASSES, True)
@@ -91,10 +91,10 @@ def test_features_without_their_keyword(run: Command, softmax: Path, tmp_path: P
     head, mark, rows = text.partition("endofheader \n")
     kept = sorted(rows.splitlines()[1:], reverse=True)
     bare.write_text(head + mark + "\n".join(kept) + "\n")
-    made, whole = read_bmr_model(bare), read_bmr_model(theirs)
-    assert made.features == whole.features
-    assert made.weights == ({}, *whole.weights[1:])
-    assert made.intercepts == (0.0, *whole.intercepts[1:])
+    classifier, whole = read_bmr_model(bare), read_bmr_model(theirs)
+    assert classifier.features == whole.features
+    assert classifier.weights == ({}, *whole.weights[1:])
+    assert classifier.intercepts == (0.0, *whole.intercepts[1:])
 
 
 def test_words_and_named_classes_get_numbers(run: Command, news: Path, tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_words_and_named_classes_get_numbers(run: Command, news: Path, tmp_path:
     lines = [line.split("\t") for line in numbers.read_text().splitlines()]
     assert [line[1:] for line in lines if line[0] == "class"] == [["1", "energy"], ["2", "grain"], ["3", "money"]]
     names = {int(line[0]): line[1] for line in lines if line[0] != "class"}
-    made, trained = read_bmr_model(theirs), lapwing.load(model)
-    for k, row in enumerate(made.weights):
+    classifier, trained = read_bmr_model(theirs), lapwing.load(model)
+    for k, row in enumerate(classifier.weights):
         assert {names[i] for i in row} == {name for name, _ in trained.row_features(k)}
 
 

@@ -53,13 +53,13 @@ def test_skip_bad_leaves_broken_lines_out_and_keeps_the_numbers(run: Command, mo
 def test_a_format_on_standard_input_is_the_same_as_the_file(
     run: Command, model: Path, tmp_path: Path, format: str
 ) -> None:
-    made = build.documents()
-    content = {"jsonl": build.jsonl(made), "csv": build.table(made, ","), "tsv": build.table(made, "\t")}[format]
+    docs = build.documents()
+    content = {"jsonl": build.jsonl(docs), "csv": build.table(docs, ","), "tsv": build.table(docs, "\t")}[format]
     path = tmp_path / f"data.{format}"
     path.write_bytes(content)
     piped = run("classify", model, "-", "--format", format, "--json", stdin=content)
     assert answers(piped) == answers(run("classify", model, path, "--json"))
-    assert [answer["id"] for answer in answers(piped)] == [one.id for one in made]
+    assert [answer["id"] for answer in answers(piped)] == [one.id for one in docs]
 
 
 def test_labels_are_not_needed(run: Command, model: Path, tmp_path: Path) -> None:
@@ -76,11 +76,11 @@ def test_split(run: Command, model: Path, news: Path) -> None:
 
 def test_vectors(run: Command, vector_model: Path) -> None:
     data = vector_model.parent / "data.svm"
-    found = answers(run("classify", vector_model, data, "--json"))
+    result = answers(run("classify", vector_model, data, "--json"))
     truth = ["1" if one.label == "energy" else "-1" for one in build.documents()]
-    assert sum(answer["predicted"] == [label] for answer, label in zip(found, truth, strict=True)) >= 57
+    assert sum(answer["predicted"] == [label] for answer, label in zip(result, truth, strict=True)) >= 57
     piped = run("classify", vector_model, "-", "--format", "svmlight", "--json", stdin=data.read_bytes())
-    assert [answer["probabilities"] for answer in answers(piped)] == [answer["probabilities"] for answer in found]
+    assert [answer["probabilities"] for answer in answers(piped)] == [answer["probabilities"] for answer in result]
 
 
 def test_vectors_with_features_the_model_has_never_seen(run: Command, vector_model: Path) -> None:
@@ -105,9 +105,9 @@ def test_top(run: Command, model: Path) -> None:
 
 def test_label_sets_may_be_empty_or_several(run: Command, label_model: Path) -> None:
     lines = b"prices said market\noil crude barrel gas pipeline refinery wheat corn harvest bushel farm crop\n"
-    found = answers(run("classify", label_model, "--json", stdin=lines))
-    assert found[0]["predicted"] == []
-    assert set(found[1]["predicted"]) == {"energy", "grain"}  # type: ignore[call-overload]
+    result = answers(run("classify", label_model, "--json", stdin=lines))
+    assert result[0]["predicted"] == []
+    assert set(result[1]["predicted"]) == {"energy", "grain"}  # type: ignore[call-overload]
     plain = run("classify", label_model, stdin=lines).lines
     assert plain[0] == "1\t\t"
     assert {line.split("\t")[1] for line in plain[1:]} == {"energy", "grain"}
@@ -147,28 +147,28 @@ def test_two_classes_show_both_sides(run: Command, tmp_path: Path) -> None:
     texts = [one.text for one in build.documents()]
     estimator = lapwing.TextClassifier().fit(texts, [one.label == "grain" for one in build.documents()])
     estimator.save(tmp_path / "m")
-    found = answers(run("classify", tmp_path / "m", "--json", stdin="\n".join(texts).encode()))
+    result = answers(run("classify", tmp_path / "m", "--json", stdin="\n".join(texts).encode()))
     said = estimator.predict_proba(texts)
-    printed = [list(answer["probabilities"].values()) for answer in found]  # type: ignore[attr-defined]
+    printed = [list(answer["probabilities"].values()) for answer in result]  # type: ignore[attr-defined]
     assert np.array_equal(np.array(printed), said)
-    assert [answer["predicted"][0] for answer in found] == estimator.predict(texts).tolist()  # type: ignore[index]
+    assert [answer["predicted"][0] for answer in result] == estimator.predict(texts).tolist()  # type: ignore[index]
 
 
 def test_many_documents_come_in_the_order_they_went(run: Command, model: Path) -> None:
     texts = [f"{word} {i}" for i, word in enumerate(["oil", "wheat", "bank"] * 1500)]
-    found = answers(run("classify", model, "--json", stdin="\n".join(texts).encode()))
-    assert [answer["id"] for answer in found] == [str(i) for i in range(1, 4501)]
-    printed = np.array([list(answer["probabilities"].values()) for answer in found])  # type: ignore[attr-defined]
+    result = answers(run("classify", model, "--json", stdin="\n".join(texts).encode()))
+    assert [answer["id"] for answer in result] == [str(i) for i in range(1, 4501)]
+    printed = np.array([list(answer["probabilities"].values()) for answer in result])  # type: ignore[attr-defined]
     assert np.array_equal(printed, lapwing.load(model).predict_proba(texts))
 
 
 @pytest.fixture
 def promising(tmp_path: Path) -> Path:
     """Three exclusive classes, with promises from documents kept apart."""
-    made = build.documents(120)
-    model = lapwing.TextClassifier(variance=1.0).fit([one.text for one in made[::2]], [one.label for one in made[::2]])
-    labels = [(one.label,) for one in made[1::2]]
-    save(conformalize(model.model_, [one.text for one in made[1::2]], labels), tmp_path / "promising.lapwing")
+    docs = build.documents(120)
+    model = lapwing.TextClassifier(variance=1.0).fit([one.text for one in docs[::2]], [one.label for one in docs[::2]])
+    labels = [(one.label,) for one in docs[1::2]]
+    save(conformalize(model.model_, [one.text for one in docs[1::2]], labels), tmp_path / "promising.lapwing")
     return tmp_path / "promising.lapwing"
 
 
@@ -177,9 +177,9 @@ def test_sets_of_a_coverage(run: Command, promising: Path) -> None:
     model = lapwing.load(promising)
     stdin = "\n".join(given).encode()
     for rate in (0.5, 0.9):
-        found = answers(run("classify", promising, "--coverage", rate, "--json", stdin=stdin))
+        result = answers(run("classify", promising, "--coverage", rate, "--json", stdin=stdin))
         sets = model.predict_set(given, coverage=rate)
-        assert [tuple(one["predicted"]) for one in found] == sets  # type: ignore[arg-type]
+        assert [tuple(one["predicted"]) for one in result] == sets  # type: ignore[arg-type]
         alone = answers(run("classify", promising, "--coverage", rate, "--abstain", "--json", stdin=stdin))
         assert [tuple(one["predicted"]) for one in alone] == [s if len(s) == 1 else () for s in sets]  # type: ignore[arg-type]
     sure = answers(run("classify", promising, "--precision", 0.6, "--json", stdin=stdin))
@@ -207,10 +207,10 @@ def test_broader_categories_are_added(run: Command, model: Path, tmp_path: Path)
     pairs.write_text("energy\tcommodities\ngrain\tcommodities\ncommodities\teconomy\n")
     text = b"crude oil\n"
     plain = answers(run("classify", model, "--json", stdin=text))[0]
-    found = answers(run("classify", model, "--json", "--broader", pairs, stdin=text))[0]
-    assert found["predicted"] == [*plain["predicted"], "commodities", "economy"]
+    result = answers(run("classify", model, "--json", "--broader", pairs, stdin=text))[0]
+    assert result["predicted"] == [*plain["predicted"], "commodities", "economy"]
     p = plain["probabilities"]["energy"]
-    assert found["probabilities"] == {**plain["probabilities"], "commodities": p, "economy": p}
+    assert result["probabilities"] == {**plain["probabilities"], "commodities": p, "economy": p}
     rows = [line.split("\t") for line in run("classify", model, "--broader", pairs, stdin=text).lines]
     assert [row[1:] for row in rows] == [[name, repr(p)] for name in ("energy", "commodities", "economy")]
     first = run("classify", model, "--top", "1", "--broader", pairs, stdin=text).lines

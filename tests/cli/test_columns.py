@@ -27,14 +27,16 @@ QUICK: dict[str, Any] = {"variance": 10.0, "calibrate": False}
 def rows(count: int = 60) -> list[dict[str, Any]]:
     """The text says little; the price and, rarely, the source tell the class."""
     chance = np.random.default_rng(0)
-    made = []
+    entries = []
     for i in range(count):
         dear = bool(i % 2)
         words = chance.choice(["spoon", "fork", "lamp", "silver" if dear else "tin", "old"], size=4)
         price = None if i % 15 == 3 else float(np.round(chance.normal(14 if dear else 10, 2), 2))
         source = None if i % 20 == 7 else str(chance.choice(["web", "shop", "mail"] if dear else ["web", "shop"]))
-        made.append({"body": " ".join(words), "label": "dear" if dear else "cheap", "price": price, "source": source})
-    return made
+        entries.append(
+            {"body": " ".join(words), "label": "dear" if dear else "cheap", "price": price, "source": source}
+        )
+    return entries
 
 
 ROWS = rows()
@@ -92,14 +94,14 @@ def test_frames_records_and_loaded_models_agree(fitted: TextClassifier, tmp_path
 
 def test_explained_by_name_and_unknown_values_count_for_nothing(fitted: TextClassifier) -> None:
     row = {"body": "a spoon", "price": 20.0, "source": "mail"}
-    told = fitted.explain(row, ["dear"])  # type: ignore[arg-type]
-    parts = {part.feature: part for part in told.categories[0].contributions}
+    explanation = fitted.explain(row, ["dear"])  # type: ignore[arg-type]
+    parts = {part.feature: part for part in explanation.categories[0].contributions}
     mean, scale = fitted.model_.weighting.beside.numeric["price"]  # type: ignore[union-attr]
     assert parts["[price]"].value == (20.0 - mean) / scale
     assert parts["[source=mail]"].value == 1.0
     assert parts["[source=mail]"].spans == ()
-    assert told.text == "a spoon"
-    total = told.categories[0].intercept + sum(part.contribution for part in parts.values())
+    assert explanation.text == "a spoon"
+    total = explanation.categories[0].intercept + sum(part.contribution for part in parts.values())
     assert np.isclose(total, fitted.model_.scores([row])[0, 0])
     unknown = {"body": "a spoon", "price": None, "source": "somewhere new"}
     assert np.array_equal(fitted.predict_proba([unknown]), fitted.predict_proba([{"body": "a spoon"}]))
@@ -125,8 +127,8 @@ def test_the_command_from_train_to_report(run: Command, folder: Path) -> None:
     measured = run("evaluate", model, folder / "goods.csv", "--json")
     assert measured.code == 0
     assert measured.json["documents"] == len(ROWS)
-    told = run("explain", model, "a spoon", "--value", "price=20", "--category", "dear", "--json").json
-    assert told["categories"][0]["contributions"][0]["feature"] == "[price]"
+    explanation = run("explain", model, "a spoon", "--value", "price=20", "--category", "dear", "--json").json
+    assert explanation["categories"][0]["contributions"][0]["feature"] == "[price]"
     page = run("report", model, folder / "goods.csv", "-o", folder / "report.html", "--no-path", "--json")
     assert page.code == 0
     assert "no place for price, source" in page.json["refusal"]
@@ -204,11 +206,11 @@ def test_the_server_takes_columns_beside_the_text(fitted: TextClassifier, tmp_pa
     client = TestClient(create_app(Store([tmp_path / "goods.lapwing"]), ServeSettings()))
     values = [{name: row[name] for name in ("price", "source")} for row in ROWS]
     body = {"texts": [row["body"] for row in ROWS], "columns": values}
-    found = client.post("/v1/classify", json=body).json()["results"]
-    given = [[one["probabilities"][label] for label in ("cheap", "dear")] for one in found]
+    answer = client.post("/v1/classify", json=body).json()["results"]
+    given = [[one["probabilities"][label] for label in ("cheap", "dear")] for one in answer]
     assert np.allclose(given, fitted.predict_proba(ROWS), atol=1e-12)
-    told = client.post("/v1/explain", json={"text": "a spoon", "columns": {"price": 20}}).json()
-    assert told["categories"][0]["contributions"][0]["feature"] == "[price]"
+    output = client.post("/v1/explain", json={"text": "a spoon", "columns": {"price": 20}}).json()
+    assert output["categories"][0]["contributions"][0]["feature"] == "[price]"
     wrong = client.post("/v1/classify", json={"text": "a", "columns": {"prize": 1}})
     assert wrong.status_code == 409
     assert "price, source beside the text" in wrong.json()["error"]

@@ -18,9 +18,9 @@ def other(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_compare_says_the_same_everywhere(run: Command, news: Path, model: Path, other: Path, tmp_path: Path) -> None:
-    told = run("compare", model, other, news, "--json", "-o", tmp_path / "page.html").json
-    assert {one["category"] for one in told["words"]} == {"energy", "grain", "money"}
-    seen = told["documents"]
+    output = run("compare", model, other, news, "--json", "-o", tmp_path / "page.html").json
+    assert {one["category"] for one in output["words"]} == {"energy", "grain", "money"}
+    seen = output["documents"]
     assert set(seen["measures"]) == {"macro_f1", "micro_f1", "log_loss", "accuracy"}
     for one in seen["measures"].values():
         assert one["low"] <= one["high"]
@@ -53,20 +53,20 @@ def test_the_page_can_be_read_by_all(chromium: Any, run: Command, news: Path, mo
 
 
 def test_a_label_turned_round_is_found(run: Command, tmp_path: Path) -> None:
-    made = build.documents(90)
+    docs = build.documents(90)
     wrong = {7, 31, 52}
     labels = [{"energy": "grain", "grain": "money", "money": "energy"}[d.label] if i in wrong else d.label
-              for i, d in enumerate(made)]  # fmt: skip
+              for i, d in enumerate(docs)]  # fmt: skip
     data = tmp_path / "news.jsonl"
     rows = [
-        {"id": str(i), "text": d.text, "label": label} for i, (d, label) in enumerate(zip(made, labels, strict=True))
+        {"id": str(i), "text": d.text, "label": label} for i, (d, label) in enumerate(zip(docs, labels, strict=True))
     ]
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    found = [json.loads(line) for line in run("suspects", data).lines]
-    assert {one["id"] for one in found[:3]} == {str(i) for i in wrong}
-    for one in found[:3]:
+    output = [json.loads(line) for line in run("suspects", data).lines]
+    assert {one["id"] for one in output[:3]} == {str(i) for i in wrong}
+    for one in output[:3]:
         assert one["labelled"]
-        assert one["instead"] == made[int(one["id"])].label
+        assert one["instead"] == docs[int(one["id"])].label
     assert len(run("suspects", data, "--top", "1").lines) == 1
 
 
@@ -74,11 +74,11 @@ def test_two_who_disagree(run: Command, tmp_path: Path) -> None:
     for name, label in (("one", "grain"), ("two", "oil")):
         rows = [{"text": "wheat", "label": label}, {"text": "corn", "label": "grain"}]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    (found,) = (
+    (output,) = (
         json.loads(line) for line in run("suspects", tmp_path / "one.jsonl", "--with", tmp_path / "two.jsonl").lines
     )
-    assert found["text"] == "wheat"
-    assert [one["labels"] for one in found["labelled"]] == [["grain"], ["oil"]]
+    assert output["text"] == "wheat"
+    assert [one["labels"] for one in output["labelled"]] == [["grain"], ["oil"]]
 
 
 def test_two_corpora_merged(run: Command, tmp_path: Path) -> None:

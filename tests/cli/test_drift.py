@@ -27,15 +27,15 @@ def lines(path: Path, documents: list[build.Made], **more: str) -> Path:
 def test_what_moved_is_said_everywhere(run: Command, trained: Path, tmp_path: Path) -> None:
     documents = build.documents(240)
     new = lines(tmp_path / "new.jsonl", [d for d in documents if d.label == "grain"] * 2)
-    found = run("drift", trained, new, "--json", "-o", tmp_path / "page.html").json
-    assert "grain" in found["alarms"]
-    assert found["measured"] is None
-    grain = next(one for one in found["categories"] if one["category"] == "grain")
+    output = run("drift", trained, new, "--json", "-o", tmp_path / "page.html").json
+    assert "grain" in output["alarms"]
+    assert output["measured"] is None
+    grain = next(one for one in output["categories"] if one["category"] == "grain")
     assert grain["low"] <= 1.0 <= grain["high"] + 1e-9
     assert grain["prevalence"] > 0.9
-    assert {"wheat", "corn"} & {one["word"] for one in found["words"] if one["now"] > one["then"]}
+    assert {"wheat", "corn"} & {one["word"] for one in output["words"] if one["now"] > one["then"]}
     said = run("drift", trained, new).out
-    assert f"scores moved in {len(found['alarms'])} of 3" in said
+    assert f"scores moved in {len(output['alarms'])} of 3" in said
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<svg" in page
     assert "<script" not in page
@@ -44,7 +44,7 @@ def test_what_moved_is_said_everywhere(run: Command, trained: Path, tmp_path: Pa
 def test_nothing_moved(run: Command, trained: Path, tmp_path: Path) -> None:
     new = lines(tmp_path / "new.jsonl", [d for d in build.documents(240) if d.split == "test"], label="yes")
     # One draw in twenty may alarm at the default rate; benchmarks/drift.py counts them over 200.
-    found = run("drift", trained, new, "--json", "--rate", "0.01").json
-    assert found["alarms"] == []
-    assert set(found["measured"]) == {"then", "now"}
+    output = run("drift", trained, new, "--json", "--rate", "0.01").json
+    assert output["alarms"] == []
+    assert set(output["measured"]) == {"then", "now"}
     assert "by the labels" in run("drift", trained, new).out

@@ -19,41 +19,41 @@ from lapwing.model import LinearModel
 
 
 def test_the_test_part_by_default(run: Command, model: Path, news: Path) -> None:
-    told = run("evaluate", model, news, "--json").json
-    assert told["documents"] == 15
-    assert told == run("evaluate", model, news, "--json", "--split", "test").json
+    output = run("evaluate", model, news, "--json").json
+    assert output["documents"] == 15
+    assert output == run("evaluate", model, news, "--json", "--split", "test").json
     assert run("evaluate", model, news, "--json", "--split", "all").json["documents"] == 60
 
 
 def test_counts_are_those_of_the_model(run: Command, model: Path, news: Path) -> None:
-    told = run("evaluate", model, news, "--json", "--split", "all").json
-    made = build.documents()
-    predicted = lapwing.load(model).predict([one.text for one in made])
-    for row in told["categories"]:
+    output = run("evaluate", model, news, "--json", "--split", "all").json
+    docs = build.documents()
+    predicted = lapwing.load(model).predict([one.text for one in docs])
+    for row in output["categories"]:
         k = row["category"]
-        pairs = [(one.label == k, mine == k) for one, mine in zip(made, predicted, strict=True)]
+        pairs = [(one.label == k, mine == k) for one, mine in zip(docs, predicted, strict=True)]
         assert row["tp"] == pairs.count((True, True))
         assert row["fp"] == pairs.count((False, True))
         assert row["fn"] == pairs.count((True, False))
         assert row["errors"] == row["fp"] + row["fn"]
-    right = sum(one.label == mine for one, mine in zip(made, predicted, strict=True))
-    assert told["accuracy"] == pytest.approx(right / len(made))
-    assert told["averages"]["macro"]["f1"] == pytest.approx(sum(r["f1"] for r in told["categories"]) / 3)
+    right = sum(one.label == mine for one, mine in zip(docs, predicted, strict=True))
+    assert output["accuracy"] == pytest.approx(right / len(docs))
+    assert output["averages"]["macro"]["f1"] == pytest.approx(sum(r["f1"] for r in output["categories"]) / 3)
 
 
 def test_the_first_categories_of_every_document(run: Command, model: Path, news: Path, tmp_path: Path) -> None:
     ended = run("evaluate", model, news, "--at", "1,3")
     assert [line.split()[0] for line in ended.lines[:3]] == ["first", "1", "3"]
-    told = run("evaluate", model, news, "--at", "1,3", "--json").json
-    assert told["ranking"]["at"][0]["precision"] == pytest.approx(told["accuracy"])
-    assert told["ranking"]["at"][1]["recall"] == 1.0
+    output = run("evaluate", model, news, "--at", "1,3", "--json").json
+    assert output["ranking"]["at"][0]["precision"] == pytest.approx(output["accuracy"])
+    assert output["ranking"]["at"][1]["recall"] == 1.0
     assert run("evaluate", model, news, "--at", "1,x").code == 2
     copy = tmp_path / "model.lapwing"
     copy.write_bytes(model.read_bytes())
     run("evaluate", copy, news, "--at", "1,3", "--store")
     kept = stored_assessment(copy, lapwing.load(copy))
     assert kept is not None
-    assert kept.evaluation["ranking"] == told["ranking"]
+    assert kept.evaluation["ranking"] == output["ranking"]
 
 
 def test_the_table(run: Command, model: Path, news: Path) -> None:
@@ -62,20 +62,20 @@ def test_the_table(run: Command, model: Path, news: Path) -> None:
     assert ended.lines[0].split() == "category features TP FP FN errors precision recall F1 AUC".split()
     assert [line.split()[0] for line in ended.lines[1:4]] == ["energy", "grain", "money"]
     averages = {line.split()[0]: line.split()[1:] for line in ended.lines if line.startswith(("ma", "mi", "we"))}
-    told = run("evaluate", model, news, "--json").json["averages"]
+    output = run("evaluate", model, news, "--json").json["averages"]
     for kind in ("macro", "micro", "weighted"):
-        assert averages[kind] == [f"{100 * told[kind][m]:.2f}" for m in ("precision", "recall", "f1")]
+        assert averages[kind] == [f"{100 * output[kind][m]:.2f}" for m in ("precision", "recall", "f1")]
     assert "15 documents; averages over the 3 categories that occur in them" in ended.out
     assert all(line == line.rstrip() and len(line) < 110 for line in ended.lines)
 
 
 def test_what_was_taken_for_what(run: Command, model: Path, news: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = run("evaluate", model, news, "--split", "all")
+    output = run("evaluate", model, news, "--split", "all")
     matrix = run("evaluate", model, news, "--split", "all", "--json").json["confusion"]["matrix"]
-    first = next(k for k, line in enumerate(told.lines) if line.split() == ["true", "1", "2", "3"])
+    first = next(k for k, line in enumerate(output.lines) if line.split() == ["true", "1", "2", "3"])
     for k, name in enumerate(("energy", "grain", "money")):
         counts = ["." if n == 0 else str(n) for n in matrix[k]]
-        assert told.lines[first + 1 + k].split() == [str(k + 1), name, *counts]
+        assert output.lines[first + 1 + k].split() == [str(k + 1), name, *counts]
     assert sum(map(sum, matrix)) == 60
     many = Confusion.of(tuple("abcdefghijklmnopqrstuvwxyz"), np.arange(26), np.roll(np.arange(26), 1))
     assert _confused(SimpleNamespace(confusion=many))[0] == "most often taken for another: " + ", ".join(  # type: ignore[arg-type]
@@ -93,20 +93,20 @@ def test_what_is_left_out_is_stated(run: Command, label_model: Path, tmp_path: P
     ended = run("evaluate", label_model, data)
     assert "averages over the 1 categories that occur in them, 2 that do not are left out" in ended.out
     assert "2 labels of the data are not in the model: ball, sports" in ended.out
-    told = run("evaluate", label_model, data, "--json").json
-    assert told["categories_averaged"] == 1
-    assert told["categories_left_out"] == 2
-    assert told["labels_unknown_to_the_model"] == ["ball", "sports"]
-    assert [row["averaged"] for row in told["categories"]] == [True, False, False]
-    assert told["categories"][1]["auc"] is None
+    output = run("evaluate", label_model, data, "--json").json
+    assert output["categories_averaged"] == 1
+    assert output["categories_left_out"] == 2
+    assert output["labels_unknown_to_the_model"] == ["ball", "sports"]
+    assert [row["averaged"] for row in output["categories"]] == [True, False, False]
+    assert output["categories"][1]["auc"] is None
 
 
 def test_undefined_f1(run: Command, label_model: Path, tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps({"text": "oil barrel crude gas", "labels": ["energy"]}) + "\n")
     for value in (0, 1):
-        told = run("evaluate", label_model, data, "--json", "--undefined-f1", value).json
-        assert [row["f1"] for row in told["categories"][1:]] == [value, value]
+        output = run("evaluate", label_model, data, "--json", "--undefined-f1", value).json
+        assert [row["f1"] for row in output["categories"][1:]] == [value, value]
 
 
 def test_vectors_whose_columns_are_others(run: Command, vector_model: Path, tmp_path: Path) -> None:
@@ -128,11 +128,11 @@ def test_store_keeps_the_convention_printed_and_scores_once(
     scored = []
     scores = LinearModel.scores
     monkeypatch.setattr(LinearModel, "scores", lambda *a, **k: scored.append(a) or scores(*a, **k))
-    told = run("evaluate", copy, data, "--json", "--store", "--undefined-f1", value).json
+    output = run("evaluate", copy, data, "--json", "--store", "--undefined-f1", value).json
     assert len(scored) == 1
     kept = stored_assessment(copy, lapwing.load(copy))
     assert kept is not None
-    assert kept.evaluation == told
+    assert kept.evaluation == output
     assert [row["f1"] for row in kept.evaluation["categories"][1:]] == [value, value]
 
 
@@ -143,13 +143,13 @@ def test_store_keeps_the_evaluation_for_this_model_only(
     copy.write_bytes(model.read_bytes())
     loaded = lapwing.load(copy)
     assert stored_assessment(copy, loaded) is None
-    told = run("evaluate", copy, news, "--store", "--json").json
+    output = run("evaluate", copy, news, "--store", "--json").json
     kept = stored_assessment(copy, loaded)
     assert kept is not None
-    assert kept.evaluation == told
-    assert [one.positives for one in kept.categories] == [row["tp"] + row["fn"] for row in told["categories"]]
-    for one, row in zip(kept.categories, told["categories"], strict=True):
-        assert sum(part["documents"] for part in row["calibration"]["reliability"]) == told["documents"]
+    assert kept.evaluation == output
+    assert [one.positives for one in kept.categories] == [row["tp"] + row["fn"] for row in output["categories"]]
+    for one, row in zip(kept.categories, output["categories"], strict=True):
+        assert sum(part["documents"] for part in row["calibration"]["reliability"]) == output["documents"]
         assert [row[1] for row in one.cuts] == sorted(row[1] for row in one.cuts)
         assert one.cuts[-1][1] == one.positives
     other = tmp_path / "other.lapwing"

@@ -23,17 +23,17 @@ def test_from_arguments_and_from_standard_input(run: Command, model: Path) -> No
 
 
 def test_contributions_add_up_to_the_score(run: Command, model: Path) -> None:
-    told = run("explain", model, TEXT, "--json").json
-    assert len(told["categories"]) == 3
+    explanation = run("explain", model, TEXT, "--json").json
+    assert len(explanation["categories"]) == 3
     proba = dict(zip(("energy", "grain", "money"), lapwing.load(model).predict_proba([TEXT])[0], strict=True))
-    for one in told["categories"]:
+    for one in explanation["categories"]:
         parts = [part["contribution"] for part in one["contributions"]]
         assert one["score"] == pytest.approx(one["intercept"] + sum(parts), abs=1e-12)
         assert one["probability"] == proba[one["category"]]
         for part in one["contributions"]:
             assert part["contribution"] == pytest.approx(part["value"] * part["weight"])
             assert all(TEXT[a:b].lower().startswith(part["feature"][:3]) for a, b in part["spans"])
-    probabilities = [one["probability"] for one in told["categories"]]
+    probabilities = [one["probability"] for one in explanation["categories"]]
     assert probabilities == sorted(probabilities, reverse=True)
 
 
@@ -56,9 +56,9 @@ def test_what_is_printed(run: Command, model: Path) -> None:
 
 
 def test_an_empty_argument_is_a_text_too(run: Command, model: Path) -> None:
-    told = run("explain", model, "", "--json").json
-    assert told["text"] == ""
-    assert all(one["contributions"] == [] for one in told["categories"])
+    explanation = run("explain", model, "", "--json").json
+    assert explanation["text"] == ""
+    assert all(one["contributions"] == [] for one in explanation["categories"])
 
 
 def test_of_two_classes_either(run: Command, tmp_path: Path) -> None:

@@ -42,15 +42,15 @@ def test_what_a_shell_asks_for_is_answered() -> None:
 
 
 def test_a_learning_curve(run: Command, news: Path) -> None:
-    found = run("curve", news, "--shares", "0.25,0.5,1", "--json").json
-    documents = [point["documents"] for point in found["points"]]
+    output = run("curve", news, "--shares", "0.25,0.5,1", "--json").json
+    documents = [point["documents"] for point in output["points"]]
     assert documents == sorted(documents)
     assert documents[-1] == 45
-    assert found["judged_by"] == 15
-    last = found["points"][-1]
-    assert found["twice"]["documents"] == 90
-    assert found["twice"]["macro_f1"] >= last["macro_f1"]
-    assert found["twice"]["log_loss"] <= last["log_loss"]
+    assert output["judged_by"] == 15
+    last = output["points"][-1]
+    assert output["twice"]["documents"] == 90
+    assert output["twice"]["macro_f1"] >= last["macro_f1"]
+    assert output["twice"]["log_loss"] <= last["log_loss"]
     said = run("curve", news, "--shares", "0.5,1").lines
     assert said[0].endswith("judged by 15 documents")
     assert len(said) == 3

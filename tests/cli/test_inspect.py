@@ -16,17 +16,17 @@ from lapwing.formats import save
 
 
 def test_json_holds_the_whole_model(run: Command, model: Path) -> None:
-    told = run("inspect", model, "--json").json
+    output = run("inspect", model, "--json").json
     loaded = lapwing.load(model)
-    assert told["model"]["classes"] == list(loaded.classes)
-    assert told["model"]["link"] == "logit"
-    assert told["model"]["features"] == len(loaded.feature_names)
-    assert told["model"]["text"]["stemmer"] == "porter"
-    assert told["model"]["provenance"]["corpus"] == "news.jsonl"
-    assert told["model"]["provenance"]["documents"] == 45
-    assert told["model"]["held_out"]["macro_f1"] == loaded.held_out["macro_f1"]
-    assert "scores" not in told["model"]["held_out"]
-    for row, record in enumerate(told["categories"]):
+    assert output["model"]["classes"] == list(loaded.classes)
+    assert output["model"]["link"] == "logit"
+    assert output["model"]["features"] == len(loaded.feature_names)
+    assert output["model"]["text"]["stemmer"] == "porter"
+    assert output["model"]["provenance"]["corpus"] == "news.jsonl"
+    assert output["model"]["provenance"]["documents"] == 45
+    assert output["model"]["held_out"]["macro_f1"] == loaded.held_out["macro_f1"]
+    assert "scores" not in output["model"]["held_out"]
+    for row, record in enumerate(output["categories"]):
         assert [(w["feature"], w["weight"]) for w in record["weights"]] == loaded.row_features(row)
         assert record["features"] == len(record["weights"])
         assert record["intercept"] == loaded.intercepts[row]
@@ -43,9 +43,9 @@ def test_the_provenance_names_no_folder_of_this_machine(run: Command, model: Pat
 
 
 def test_top_and_category(run: Command, model: Path) -> None:
-    told = run("inspect", model, "--category", "money", "--category", "grain", "--top", "2", "--json").json
-    assert [record["category"] for record in told["categories"]] == ["money", "grain"]
-    assert [len(record["weights"]) for record in told["categories"]] == [2, 2]
+    output = run("inspect", model, "--category", "money", "--category", "grain", "--top", "2", "--json").json
+    assert [record["category"] for record in output["categories"]] == ["money", "grain"]
+    assert [len(record["weights"]) for record in output["categories"]] == [2, 2]
 
 
 def test_the_overview(run: Command, model: Path) -> None:
@@ -78,15 +78,15 @@ def test_two_classes(run: Command, vector_model: Path) -> None:
 
 
 def test_thresholds_and_variances_are_shown_where_they_tell_something(run: Command, tmp_path: Path) -> None:
-    made = build.documents()
-    texts, labels = [one.text for one in made], [[one.label] for one in made]
+    docs = build.documents()
+    texts, labels = [one.text for one in docs], [[one.label] for one in docs]
     lapwing.TextClassifier(threshold=0.25, variance=[1.0, 2.0, 3.0]).fit(texts, labels).save(tmp_path / "m")
     ended = run("inspect", tmp_path / "m")
     assert "variance" in ended.lines[4]
     assert "threshold" in ended.lines[4]
     assert [line.split()[3] for line in ended.lines[5:]] == ["1", "2", "3"]
-    told = run("inspect", tmp_path / "m", "--json").json
-    assert [record["threshold"] for record in told["categories"]] == pytest.approx([0.25] * 3)
+    output = run("inspect", tmp_path / "m", "--json").json
+    assert [record["threshold"] for record in output["categories"]] == pytest.approx([0.25] * 3)
 
 
 def test_labels_are_never_markup(run: Command, tmp_path: Path) -> None:
@@ -99,16 +99,16 @@ def test_labels_are_never_markup(run: Command, tmp_path: Path) -> None:
 
 
 def test_how_sure_it_is_of_its_words(run: Command, model: Path, news: Path, tmp_path: Path) -> None:
-    told = run("inspect", model, "--category", "grain", "--data", news, "--halves", 10, "--top", 3, "--json").json
-    (record,) = told["categories"]
+    output = run("inspect", model, "--category", "grain", "--data", news, "--halves", 10, "--top", 3, "--json").json
+    (record,) = output["categories"]
     assert (record["halves"], len(record["weights"])) == (10, 3)
     assert all(0.0 <= word["share"] <= 1.0 and word["documents"] > 0 for word in record["weights"])
     shown = run("inspect", model, "--category", "grain", "--data", news, "--halves", 10).out
     assert "of 10 halves" in shown
     assert "are there by chance" in shown
     build.train(news, tmp_path / "ridge", "--prior", "gaussian")
-    told = run("inspect", tmp_path / "ridge", "--category", "grain", "--data", news, "--top", 3, "--json").json
-    for word in told["categories"][0]["weights"]:
+    output = run("inspect", tmp_path / "ridge", "--category", "grain", "--data", news, "--top", 3, "--json").json
+    for word in output["categories"][0]["weights"]:
         assert word["interval"][0] < word["weight"] < word["interval"][1]
     assert "--data needs --category" in run("inspect", model, "--data", news).err
 
@@ -129,15 +129,15 @@ def test_what_could_stand_in_for_a_word(run: Command, tmp_path: Path) -> None:
 
 def test_of_very_many_categories_the_largest_are_shown(run: Command, tmp_path: Path) -> None:
     many = np.arange(600)
-    made = text_model(classes=tuple(f"topic {k}" for k in many))
-    made = replace(made, fits=replace(made.fits, positives=many % 7))
-    save(made, tmp_path / "many.lapwing")
+    original = text_model(classes=tuple(f"topic {k}" for k in many))
+    original = replace(original, fits=replace(original.fits, positives=many % 7))
+    save(original, tmp_path / "many.lapwing")
     shown = run("inspect", tmp_path / "many.lapwing").out
     assert "and 550 more" in shown
     assert "topic 6 " in shown
     assert "topic 5 " not in shown
-    found = run("inspect", tmp_path / "many.lapwing", "--find", "TOPIC 59").out
-    assert [line.split()[1] for line in found.splitlines() if line.startswith("topic")] == [
+    output = run("inspect", tmp_path / "many.lapwing", "--find", "TOPIC 59").out
+    assert [line.split()[1] for line in output.splitlines() if line.startswith("topic")] == [
         "59",
         *map(str, range(590, 600)),
     ]

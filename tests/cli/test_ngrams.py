@@ -36,8 +36,8 @@ def words(reviews: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_trained_and_used(run: Command, reviews: Path, words: Path) -> None:
-    told = run("evaluate", words, reviews, "--json").json
-    assert json.dumps(told).count("1.0") > 0
+    output = run("evaluate", words, reviews, "--json").json
+    assert json.dumps(output).count("1.0") > 0
     answers = run("classify", words, stdin=b"it was not bad at all\nit was not good at all\n").lines
     assert ["yes" in line for line in answers] == [True, False]
     shown = run("inspect", words, "--json").json
@@ -61,8 +61,8 @@ def test_answers_need_no_numba(words: Path, reviews: Path) -> None:
 def test_explain_underlines_overlapping_ngrams(run: Command, tmp_path: Path) -> None:
     model, text = tmp_path / "m", "It was NOT bad at all, really  quite good: quite bad"
     save(ngram_model(["at all really", "not bad", "bad", "bad at all", "quite good"]), model)
-    told = run("explain", model, text, "--json").json["categories"][0]
-    spans = {part["feature"]: [tuple(place) for place in part["spans"]] for part in told["contributions"]}
+    explanation = run("explain", model, text, "--json").json["categories"][0]
+    spans = {part["feature"]: [tuple(place) for place in part["spans"]] for part in explanation["contributions"]}
     assert spans == {
         "not bad": [(7, 14)],
         "bad": [(11, 14), (49, 52)],
@@ -164,8 +164,8 @@ def test_all_short_ngrams(run: Command, reviews: Path, tmp_path: Path, flags: tu
     model = build.train(reviews, tmp_path / "m.lapwing", *map(str, flags), "--stop-words", "none", "--variance", "20")
     answers = run("classify", model, stdin=b"it was not bad at all\nit was not good at all\n").lines
     assert ["yes" in line for line in answers] == [True, False]
-    told = run("inspect", model, "--category", "yes").out + run("explain", model, "it was not bad", "--json").out
-    assert feature in told or feature.replace("␣", " ") in told
+    explanation = run("inspect", model, "--category", "yes").out + run("explain", model, "it was not bad", "--json").out
+    assert feature in explanation or feature.replace("␣", " ") in explanation
     assert "numba" not in loaded_by("classify", model, reviews)
     refused = run("train", reviews, "-o", tmp_path / "n", "--ngrams", "word", *map(str, flags))
     assert "no place beside --ngrams" in refused.err

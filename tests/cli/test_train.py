@@ -197,9 +197,9 @@ def test_an_intercept_without_a_prior_has_a_violation_instead_of_a_gap(
     run: Command, news: Path, tmp_path: Path
 ) -> None:
     command = ["train", news, "-o", tmp_path / "m", "--intercept-variance", "inf"]
-    told = run(*command, "--json").json
-    assert told["largest_relative_gap"] is None
-    assert told["largest_violation"] < 0.1
+    output = run(*command, "--json").json
+    assert output["largest_relative_gap"] is None
+    assert output["largest_violation"] < 0.1
     shown = run(*command)
     assert shown.code == 0
     assert "largest violation" in shown.out
@@ -335,9 +335,9 @@ def test_jeffreys_claims_no_optimum(run: Command, news: Path, tmp_path: Path) ->
     assert ended.code == 0
     assert "stationary with a positive-definite Hessian on these" in ended.out
     assert "gap" not in ended.out
-    told = run("train", news, "-o", tmp_path / "m", "--prior", "jeffreys", "--json").json
-    assert told["stationary_only"]
-    assert told["converged"]
+    output = run("train", news, "-o", tmp_path / "m", "--prior", "jeffreys", "--json").json
+    assert output["stationary_only"]
+    assert output["converged"]
 
 
 def test_a_budget_of_features(run: Command, news: Path, tmp_path: Path) -> None:

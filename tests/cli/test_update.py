@@ -14,8 +14,8 @@ from cli.run import Command
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("update")
-    made = build.documents(200)
-    for name, rows in (("old", made[:140]), ("new", made[140:])):
+    docs = build.documents(200)
+    for name, rows in (("old", docs[:140]), ("new", docs[140:])):
         lines = [json.dumps({"text": d.text, "label": d.label}) for d in rows]
         (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     build.train(folder / "old.jsonl", folder / "old.lapwing")
@@ -23,9 +23,9 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_update_is_told_and_kept(run: Command, parts: Path, tmp_path: Path) -> None:
-    told = run("update", parts / "old.lapwing", parts / "new.jsonl", "-o", tmp_path / "new.lapwing", "--json").json
-    assert told["counts_for"] == 200.0
-    assert told["largest_relative_gap"] <= 1e-4
+    output = run("update", parts / "old.lapwing", parts / "new.jsonl", "-o", tmp_path / "new.lapwing", "--json").json
+    assert output["counts_for"] == 200.0
+    assert output["largest_relative_gap"] <= 1e-4
     again = run(
         "update", tmp_path / "new.lapwing", parts / "new.jsonl", "-o", tmp_path / "2.lapwing", "--forget", "0.5"
     )

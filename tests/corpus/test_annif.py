@@ -64,8 +64,8 @@ def test_full_texts_in_any_order(tmp_path: Path) -> None:
     for given in (tmp_path, archived(sorted(FILES)), archived(sorted(FILES, reverse=True))):
         read = corpus.read(given)
         assert read.source["format"] == "annif"
-        found = dict(zip(read.documents, read.labels, strict=True))
-        assert found == {"light\nand shade": (ONE, TWO), "optics": ("light, visible", "optics"), "both": (TWO,)}
+        rows = dict(zip(read.documents, read.labels, strict=True))
+        assert rows == {"light\nand shade": (ONE, TWO), "optics": ("light, visible", "optics"), "both": (TWO,)}
     texts = {document.content for document in corpus.stream(tmp_path, labels_required=False)}
     assert texts == {"light\nand shade", "optics", "not indexed", "both"}
 

@@ -49,17 +49,17 @@ def read(path: Path, content: Any, **options: Any) -> Corpus:
 )
 def test_exports_of_labelling_tools(content: Any, tmp_path: Path) -> None:
     plain = isinstance(content, list) and "sentiment" in content[0]
-    found = read(tmp_path / "export.json", content, **({"label_column": "sentiment"} if plain else {}))
-    assert found.documents == ["fine", "poor"]
-    assert found.labels == [("pos",), ("neg",)]
-    assert found.exclusive
+    output = read(tmp_path / "export.json", content, **({"label_column": "sentiment"} if plain else {}))
+    assert output.documents == ["fine", "poor"]
+    assert output.labels == [("pos",), ("neg",)]
+    assert output.exclusive
 
 
 def test_exports_with_several_choices_are_label_sets(tmp_path: Path) -> None:
     several = {"data": {"text": "x"}, "annotations": [{"result": [{"value": {"choices": ["b", "a"]}}]}]}
-    found = read(tmp_path / "a.json", [several, *TASKS])
-    assert found.labels == [("a", "b"), ("pos",), ("neg",)]
-    assert not found.exclusive
+    output = read(tmp_path / "a.json", [several, *TASKS])
+    assert output.labels == [("a", "b"), ("pos",), ("neg",)]
+    assert not output.exclusive
     small = read(tmp_path / "b.json", [{"text": "x", "tags": {"choices": ["b", "a"]}}], label_column="tags")
     assert small.labels == [("a", "b")]
 
@@ -72,11 +72,11 @@ def test_parquet_feather_and_arrow_are_the_same(tmp_path: Path) -> None:
     feather.write_feather(pa.Table.from_pylist(rows), str(tmp_path / "n.feather"))
     files = folder(tmp_path, {"n.parquet": columnar("parquet"), "n.arrow": columnar("arrow")})
     for name in ("n.parquet", "n.arrow", "n.feather"):
-        found = corpus.read(files / name, group_column="n")
-        assert found.documents == ["a b", "c"]
-        assert found.labels == [("x",), ("y",)]
-        assert found.groups == ["1", "2"]
-        assert found.fields == ("text", "label", "n")
+        data = corpus.read(files / name, group_column="n")
+        assert data.documents == ["a b", "c"]
+        assert data.labels == [("x",), ("y",)]
+        assert data.groups == ["1", "2"]
+        assert data.fields == ("text", "label", "n")
 
 
 def test_numbered_classes_of_datasets_have_their_names(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_numbered_classes_of_datasets_have_their_names(tmp_path: Path) -> None:
     one = datasets.Dataset.from_dict({"text": ["fine", "poor", "?"], "label": [1, 0, -1]}, features=features)
     whole = datasets.DatasetDict({"train": one.select([0, 1]), "test": one.select([0])})
     whole.save_to_disk(str(tmp_path / "saved"))
-    found = corpus.read(tmp_path / "saved")
-    assert sorted(zip(found.split, found.documents, found.labels, strict=True)) == [
+    data = corpus.read(tmp_path / "saved")
+    assert sorted(zip(data.split, data.documents, data.labels, strict=True)) == [
         ("test", "fine", ("pos",)), ("train", "fine", ("pos",)), ("train", "poor", ("neg",)),
     ]  # fmt: skip
     one.to_parquet(str(tmp_path / "one.parquet"))
@@ -108,33 +108,33 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path: Path, monkeypatch: py
 
 def test_mail(tmp_path: Path) -> None:
     root = folder(tmp_path, {"meetings.mbox": MBOX, "spam.mbox": MBOX.replace(b"@example", b"@elsewhere")})
-    found = corpus.read(root, time_column="Date", group_column="thread")
-    assert found.documents[:2] == ["Café meeting\n\nShall we meet?\nFrom noon on.", "Re: meeting\n\nYes &  thanks"]
-    assert found.labels == [("meetings",)] * 2 + [("spam",)] * 2
-    assert found.exclusive
-    assert found.ids[0] == "<1@example.org>"
-    assert found.times[:2] == ["1998-01-05T09:00:00+00:00", "1998-01-06T11:00:00+00:00"]
-    assert found.groups[:2] == ["<1@example.org>"] * 2
+    data = corpus.read(root, time_column="Date", group_column="thread")
+    assert data.documents[:2] == ["Café meeting\n\nShall we meet?\nFrom noon on.", "Re: meeting\n\nYes &  thanks"]
+    assert data.labels == [("meetings",)] * 2 + [("spam",)] * 2
+    assert data.exclusive
+    assert data.ids[0] == "<1@example.org>"
+    assert data.times[:2] == ["1998-01-05T09:00:00+00:00", "1998-01-06T11:00:00+00:00"]
+    assert data.groups[:2] == ["<1@example.org>"] * 2
     assert corpus.read(root / "spam.mbox", labels_required=False).labels == [(), ()]
 
 
 def test_mail_in_class_folders_and_labels_in_a_header(tmp_path: Path) -> None:
     letter = b"Subject: Hello\nX-Gmail-Labels: Work,Inbox\n\nWords\n"
     root = folder(tmp_path, {"train/a/1.eml": letter, "train/b/2.eml": letter + b"more", "test/a/3.eml": b"x\n"})
-    found = corpus.read(root)
-    assert sorted(zip(found.labels, found.split, strict=True)) == [
+    data = corpus.read(root)
+    assert sorted(zip(data.labels, data.split, strict=True)) == [
         (("a",), "test"), (("a",), "train"), (("b",), "train"),
     ]  # fmt: skip
-    assert found.documents[found.labels.index(("b",))] == "Hello\n\nWords\nmore"
+    assert data.documents[data.labels.index(("b",))] == "Hello\n\nWords\nmore"
     by_header = corpus.read(root, label_column="X-Gmail-Labels")
     assert by_header.labels.count(("Inbox", "Work")) == 2
     assert not by_header.exclusive
 
 
 def test_lines_of_text_with_and_without_labels(tmp_path: Path) -> None:
-    found = read(tmp_path / "a.txt", "one line\n\nanother, with a comma\n", labels_required=False)
-    assert found.documents == ["one line", "another, with a comma"]
-    assert found.ids == ["a.txt:1", "a.txt:3"]
+    data = read(tmp_path / "a.txt", "one line\n\nanother, with a comma\n", labels_required=False)
+    assert data.documents == ["one line", "another, with a comma"]
+    assert data.ids == ["a.txt:1", "a.txt:3"]
     fast = read(tmp_path / "b", "__label__a __label__b one\n__label__b two\n")
     assert fast.labels == [("a", "b"), ("b",)]
     assert fast.documents == ["one", "two"]
@@ -144,9 +144,9 @@ def test_lines_of_text_with_and_without_labels(tmp_path: Path) -> None:
 
 def test_times_and_groups_of_a_table(tmp_path: Path) -> None:
     table = "text,label,year,user\na,x,9,u\nb,y,10,u\n"
-    found = read(tmp_path / "a.csv", table, time_column="year", group_column="user")
-    assert found.times == [9.0, 10.0]
-    assert found.groups == ["u", "u"]
+    data = read(tmp_path / "a.csv", table, time_column="year", group_column="user")
+    assert data.times == [9.0, 10.0]
+    assert data.groups == ["u", "u"]
     assert read(tmp_path / "a.csv", table).times is None
     with pytest.raises(CorpusError, match=r"time_column to be one of the columns.*text, label, year"):
         read(tmp_path / "a.csv", table, time_column="when")

@@ -83,9 +83,9 @@ def test_a_vocabulary_comes_back(tmp_path: Path, name: str) -> None:
     if skos:
         pytest.importorskip("rdflib", reason="the extra 'skos' is not installed")
     write_vocabulary(tmp_path / name, VOCABULARY)
-    found = read_vocabulary(tmp_path / name)
-    assert found.subjects == VOCABULARY.subjects
-    assert found.broader == (VOCABULARY.broader if skos else ())
+    result = read_vocabulary(tmp_path / name)
+    assert result.subjects == VOCABULARY.subjects
+    assert result.broader == (VOCABULARY.broader if skos else ())
     if skos:
         tree = Hierarchy.read(tmp_path / name)
         assert tree.broader("http://example.org/2") == ("http://example.org/3",)

@@ -131,9 +131,9 @@ WEB = {
 
 
 def labels(path: Path, **options: object) -> dict[str, tuple[str, ...]]:
-    found = corpus.read(path, **options)
-    assert found.exclusive
-    return dict(zip(found.documents, found.labels, strict=True))
+    data = corpus.read(path, **options)
+    assert data.exclusive
+    return dict(zip(data.documents, data.labels, strict=True))
 
 
 def test_the_class_may_be_any_folder_of_the_path(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_levels_are_the_same_in_an_archive_and_below_splits(tmp_path: Path) -> N
     with tarfile.open(tmp_path / "web.tar", "w") as archive:
         archive.add(path, "web")
     for source in (path, tmp_path / "web.tar"):
-        found = corpus.read(source, folder_level=1)
-        assert found.categories() == ["course", "faculty"]
-        assert sorted(set(found.split)) == ["test", "train"]
+        data = corpus.read(source, folder_level=1)
+        assert data.categories() == ["course", "faculty"]
+        assert sorted(set(data.split)) == ["test", "train"]
 
 
 @pytest.mark.parametrize(

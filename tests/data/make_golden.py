@@ -98,7 +98,7 @@ def answers(model: LinearModel) -> dict[str, object]:
         "schema": SCHEMA,
         "texts": TEXTS,
         "probabilities": model.category_proba(TEXTS).tolist(),
-        "chosen": [list(found) for found in model.predict(TEXTS)],
+        "chosen": [list(result) for result in model.predict(TEXTS)],
         "features": list(model.feature_names),
         "provenance": model.provenance,
     }

@@ -45,8 +45,8 @@ class Block:
 
 
 def blocks(source: str) -> Iterator[Block]:
-    for found in _FENCE.finditer(source):
-        language, argument, text = found[2], found[3], found[4]
+    for result in _FENCE.finditer(source):
+        language, argument, text = result[2], result[3], result[4]
         caption = None
         if language == "{code-block}":
             language = argument
@@ -55,8 +55,8 @@ def blocks(source: str) -> Iterator[Block]:
             text = text[options.end() :].lstrip("\n")
             if named := re.search(r"^:caption: (\S+)$", options[0], re.MULTILINE):
                 caption = named[1]
-        loose = source[: found.start()].endswith(f"{LOOSE}\n")
-        yield Block(language, caption, text, source.count("\n", 0, found.start()) + 1, loose)
+        loose = source[: result.start()].endswith(f"{LOOSE}\n")
+        yield Block(language, caption, text, source.count("\n", 0, result.start()) + 1, loose)
 
 
 def alike(shown: str, printed: str, *, loose: bool = False) -> bool:

@@ -27,9 +27,9 @@ RECORDS = {3: b"", 0: b"\n\n", 7: bytes(range(256)) * 40}
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with Checkpoint(tmp_path / "c", "key", "2024-01-01") as made:
+    with Checkpoint(tmp_path / "c", "key", "2024-01-01") as result:
         for number, content in RECORDS.items():
-            made.append(number, content)
+            result.append(number, content)
     return tmp_path / "c"
 
 
@@ -81,8 +81,8 @@ def test_another_run_starts_anew_and_says_so(
 
 
 def test_threads_do_not_mix_their_records(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "c", "key", "") as made:
-        run_all(lambda k: made.append(k, bytes([k % 256]) * k), range(200), n_jobs=8)
+    with Checkpoint(tmp_path / "c", "key", "") as result:
+        run_all(lambda k: result.append(k, bytes([k % 256]) * k), range(200), n_jobs=8)
     with Checkpoint(tmp_path / "c", "key", "") as again:
         assert again.records == {k: bytes([k % 256]) * k for k in range(200)}
 

@@ -33,10 +33,10 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    found = connect("local", workers=2)
-    yield found
-    found.cluster.close()
-    found.close()
+    result = connect("local", workers=2)
+    yield result
+    result.cluster.close()
+    result.close()
 
 
 def corpus(exclusive: bool) -> Corpus:
@@ -89,9 +89,9 @@ def test_texts_and_labels_in_bags(client: Any) -> None:
     toy = corpus(exclusive=True)
     labels = [one for (one,) in toy.labels]
     texts = bag.from_sequence(toy.documents, npartitions=3)
-    found = TextClassifier(variance=1.0, calibrate=False).fit(texts, bag.from_sequence(labels, npartitions=3))
+    result = TextClassifier(variance=1.0, calibrate=False).fit(texts, bag.from_sequence(labels, npartitions=3))
     whole = TextClassifier(variance=1.0, calibrate=False).fit(toy.documents, labels)
-    assert np.array_equal(found.coef_.toarray(), whole.coef_.toarray())
+    assert np.array_equal(result.coef_.toarray(), whole.coef_.toarray())
 
 
 @pytest.mark.parametrize("visible", [True, False])
@@ -141,11 +141,11 @@ def test_workers_that_are_killed_lose_nothing(client: Any) -> None:
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = Cluster(client).run_all(slow, 100, list(range(40)), keep=lambda item, _: kept.append(item))
+    result = Cluster(client).run_all(slow, 100, list(range(40)), keep=lambda item, _: kept.append(item))
     killer.join()
-    assert [value for value, _ in found] == [100 + k for k in range(40)]
+    assert [value for value, _ in result] == [100 + k for k in range(40)]
     assert sorted(kept) == list(range(40))
-    assert len({pid for _, pid in found} - set(pids)) >= 1  # others had to finish it
+    assert len({pid for _, pid in result} - set(pids)) >= 1  # others had to finish it
 
 
 def failing(shared: int, item: int) -> int:

@@ -113,5 +113,5 @@ def test_scikit_learns_cross_validation_takes_sets_of_labels() -> None:
     sets = [set(labels) for labels in LISTS]
     for labels in (sets, pandas.Series(sets)):
         assert cross_val_score(TextClassifier(**QUICK), TEXTS, labels).tolist() == [1.0] * 5
-    found = GridSearchCV(TextClassifier(**QUICK), {"variance": [1.0, 10.0]}).fit(TEXTS, sets)
-    assert found.predict(["corn crop"]) == [("farm", "grain")]
+    result = GridSearchCV(TextClassifier(**QUICK), {"variance": [1.0, 10.0]}).fit(TEXTS, sets)
+    assert result.predict(["corn crop"]) == [("farm", "grain")]

@@ -26,8 +26,8 @@ PRIORS: list[Any] = ["laplace", "gaussian", "elasticnet", priors.ElasticNet(0.3)
 
 def prior_object(prior: Any) -> priors.Prior:
     kinds = {"laplace": priors.Laplace, "gaussian": priors.Gaussian, "elasticnet": priors.ElasticNet}
-    made: priors.Prior = kinds[prior]() if isinstance(prior, str) else prior
-    return made
+    result: priors.Prior = kinds[prior]() if isinstance(prior, str) else prior
+    return result
 
 
 # Labels
@@ -180,9 +180,9 @@ def test_balanced_classes() -> None:
     assert counts[0] != counts[1]
     balanced = MAPClassifier(variance=3.0, class_weight="balanced", tol=1e-9).fit(X, y)
     by_hand = n / (2.0 * counts)
-    told = MAPClassifier(variance=3.0, class_weight={0: by_hand[0], 1: by_hand[1]}, tol=1e-9).fit(X, y)
+    result = MAPClassifier(variance=3.0, class_weight={0: by_hand[0], 1: by_hand[1]}, tol=1e-9).fit(X, y)
     weighted = MAPClassifier(variance=3.0, tol=1e-9).fit(X, y, sample_weight=by_hand[y])
-    for other in (told, weighted):
+    for other in (result, weighted):
         np.testing.assert_allclose(balanced.decision_function(X), other.decision_function(X), atol=1e-6)
     plain = MAPClassifier(variance=3.0).fit(X, y)
     assert balanced.decision_function(X).mean() > plain.decision_function(X).mean()  # the rare class gains
@@ -470,7 +470,7 @@ def test_a_prior_of_ones_own_is_fitted_and_certified(table: bool) -> None:
     prior = priors.PriorTable((), base=Uniform()) if table else Uniform()
     fitted = MAPClassifier(prior=prior, variance=0.03, tol=1e-8, calibrate=False).fit(X, y)
     sign = np.where(y == fitted.classes_[1], 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(len(X))])
-    found = minimize(lambda b: np.logaddexp(0.0, -sign @ b).sum(), np.zeros(X.shape[1] + 1), bounds=Bounds(-0.3, 0.3))
-    assert fitted.objective_[0] == pytest.approx(found.fun, rel=1e-6)
+    result = minimize(lambda b: np.logaddexp(0.0, -sign @ b).sum(), np.zeros(X.shape[1] + 1), bounds=Bounds(-0.3, 0.3))
+    assert fitted.objective_[0] == pytest.approx(result.fun, rel=1e-6)
     assert fitted.dual_gap_[0] <= 1e-8 * fitted.objective_[0]
     assert np.abs(fitted.coef_.data).max() == pytest.approx(0.3)

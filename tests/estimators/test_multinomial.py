@@ -112,10 +112,10 @@ def test_text_model_saves_loads_and_explains(tmp_path: Path) -> None:
     again = lapwing.load(tmp_path / "m.lapwing")
     assert again.link == "softmax"
     np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
-    told = again.explain("wheat harvest")
-    assert told.categories[0].category == "grain"
-    assert sum(one.probability for one in told.categories) == pytest.approx(1.0)
-    best = told.categories[0]
+    explanation = again.explain("wheat harvest")
+    assert explanation.categories[0].category == "grain"
+    assert sum(one.probability for one in explanation.categories) == pytest.approx(1.0)
+    best = explanation.categories[0]
     assert best.score == pytest.approx(best.intercept + sum(part.contribution for part in best.contributions))
 
 

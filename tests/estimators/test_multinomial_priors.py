@@ -158,8 +158,8 @@ def test_from_fixed_to_free(shape: Prior, mode: float) -> None:
     key = (1, "2")
     before = INF
     for variance in (1e-2, 1e-4, 1e-8, 1e-16, 1e-40, 1e-310, 0.0):
-        told = fitted(X, y, c, PriorTable({key: {"mode": mode, "variance": variance}}, shape), variance=1.0, tol=1e-9)
-        away = abs(coefficients(told)[1, 2] - mode)
+        result = fitted(X, y, c, PriorTable({key: {"mode": mode, "variance": variance}}, shape), variance=1.0, tol=1e-9)
+        away = abs(coefficients(result)[1, 2] - mode)
         assert away <= before + 1e-9
         before = away
     assert before == 0.0
@@ -194,14 +194,14 @@ def test_without_any_prior_it_is_maximum_likelihood(shape: Prior, reference: int
     rows: dict[Any, Any] = {name: {"variance": INF} for name in ("0", "1", "2", INTERCEPT)}
     model = fitted(X, y, c, PriorTable(rows, shape), tol=1e-9, reference_class=reference)
     known = maximum_likelihood(X, y, c, classes)
-    found = coefficients(model)
+    result = coefficients(model)
     known -= 0.0 if reference is None else known[reference]
-    np.testing.assert_allclose(found, known, atol=1e-5)
+    np.testing.assert_allclose(result, known, atol=1e-5)
     if reference is None:
         rows[2, "1"] = {"mode": 3.0, "variance": INF}
         shifted = coefficients(fitted(X, y, c, PriorTable(rows, shape), tol=1e-9))
-        np.testing.assert_allclose(shifted[:, 1] - found[:, 1], 3.0 / classes, atol=1e-5)
-        np.testing.assert_allclose(shifted[:, [0, 2, 3]], found[:, [0, 2, 3]], atol=1e-5)
+        np.testing.assert_allclose(shifted[:, 1] - result[:, 1], 3.0 / classes, atol=1e-5)
+        np.testing.assert_allclose(shifted[:, [0, 2, 3]], result[:, [0, 2, 3]], atol=1e-5)
     assert np.isnan(model.dual_gap_).all()
     assert np.max(model.kkt_) < 1e-6
 

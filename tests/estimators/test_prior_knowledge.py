@@ -87,11 +87,11 @@ def test_unseen_features_change_nothing_else() -> None:
     """Neither the norm-based variance nor any weight."""
     known, labels = texts()
     plain = TextClassifier(prior="laplace", variance="norm", tol=1e-10).fit(known, labels)
-    told = TextClassifier(prior=PriorTable({"zebra": 1.0}), variance="norm", tol=1e-10).fit(known, labels)
-    assert told.variance_.tolist() == plain.variance_.tolist()
-    assert len(told.model_.feature_names) == len(plain.model_.feature_names) + 1
-    np.testing.assert_allclose(told.coef_[:, :-1].toarray(), plain.coef_.toarray(), atol=1e-4)
-    assert told.coef_[:, [-1]].toarray().ravel().tolist() == [1.0] * 3
+    result = TextClassifier(prior=PriorTable({"zebra": 1.0}), variance="norm", tol=1e-10).fit(known, labels)
+    assert result.variance_.tolist() == plain.variance_.tolist()
+    assert len(result.model_.feature_names) == len(plain.model_.feature_names) + 1
+    np.testing.assert_allclose(result.coef_[:, :-1].toarray(), plain.coef_.toarray(), atol=1e-4)
+    assert result.coef_[:, [-1]].toarray().ravel().tolist() == [1.0] * 3
 
 
 def test_named_words_pass_the_cut_and_the_selection() -> None:

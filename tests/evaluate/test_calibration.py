@@ -51,10 +51,10 @@ def test_exclusive_classes_have_the_loss_of_the_right_one() -> None:
 
 
 def test_certain_and_wrong_is_finite_and_dear() -> None:
-    found, _ = calibration(np.array([[True], [False]]), np.array([[0.0], [1.0]]))
-    assert 30.0 < found.log_loss < 40.0
-    assert found.brier == 1.0
-    assert found.error == 1.0
+    result, _ = calibration(np.array([[True], [False]]), np.array([[0.0], [1.0]]))
+    assert 30.0 < result.log_loss < 40.0
+    assert result.brier == 1.0
+    assert result.error == 1.0
 
 
 @pytest.mark.parametrize(("members", "n"), [(0, 5), (3, 7), (7, 7), (40, 1000), (999, 1000)])
@@ -71,9 +71,9 @@ def test_the_mean_deviation_of_a_binomial(n: int, p: float) -> None:
 
 def test_bins_hold_every_probability_once() -> None:
     edges = np.array(EDGES)[:, None]
-    found, _ = calibration(np.zeros_like(edges, dtype=bool), edges)
-    assert [one.documents for one in found.reliability()] == [1] * 9 + [2]  # 1 is in the last
-    assert [one.low for one in found.reliability()] == list(EDGES[:-1])
+    result, _ = calibration(np.zeros_like(edges, dtype=bool), edges)
+    assert [one.documents for one in result.reliability()] == [1] * 9 + [2]  # 1 is in the last
+    assert [one.low for one in result.reliability()] == list(EDGES[:-1])
 
 
 def test_a_tally_is_the_same_however_many_categories_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,16 +125,16 @@ def test_in_words() -> None:
 
 
 def test_a_category_that_does_not_occur_has_no_relative_loss() -> None:
-    found, _ = calibration(np.zeros((3, 1), dtype=bool), np.full((3, 1), 0.25))
-    assert math.isnan(found.relative_log_loss)
-    assert found.log_loss == pytest.approx(-math.log(0.75))
+    result, _ = calibration(np.zeros((3, 1), dtype=bool), np.full((3, 1), 0.25))
+    assert math.isnan(result.relative_log_loss)
+    assert result.log_loss == pytest.approx(-math.log(0.75))
 
 
 def test_confusion() -> None:
-    found = Confusion.of(("a", "b", "c"), np.array([0, 0, 1, 2, 2, 2, 2]), np.array([0, 1, 1, 0, 0, 1, 2]))
-    assert found.matrix().tolist() == [[1, 1, 0], [0, 1, 0], [2, 1, 1]]
-    assert found.pairs(2) == [("c", "a", 2), ("a", "b", 1)]
-    assert found.to_dict()["pairs"][-1] == {"true": "c", "chosen": "b", "documents": 1}
+    result = Confusion.of(("a", "b", "c"), np.array([0, 0, 1, 2, 2, 2, 2]), np.array([0, 1, 1, 0, 0, 1, 2]))
+    assert result.matrix().tolist() == [[1, 1, 0], [0, 1, 0], [2, 1, 1]]
+    assert result.pairs(2) == [("c", "a", 2), ("a", "b", 1)]
+    assert result.to_dict()["pairs"][-1] == {"true": "c", "chosen": "b", "documents": 1}
     many = Confusion.of(tuple(range(100)), np.array([3, 4]), np.array([4, 4]))
     assert many.to_dict()["matrix"] is None
     assert many.pairs() == [(3, 4, 1)]

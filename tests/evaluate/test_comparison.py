@@ -52,9 +52,9 @@ def test_every_changed_word_is_found() -> None:
 
 def test_a_model_against_itself() -> None:
     model = built()
-    found = lapwing.compare(model, model)
-    assert not any(one.changed or one.moved for one in found.words)
-    assert found.only_a == found.only_b == []
+    result = lapwing.compare(model, model)
+    assert not any(one.changed or one.moved for one in result.words)
+    assert result.only_a == result.only_b == []
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (3, 9), (20, 20), (1, 40)])
@@ -79,8 +79,8 @@ def test_intervals_hold_the_difference_as_often_as_they_say() -> None:
     population = bootstrap(*drawn(200_000, 0), resamples=2)[0]
     repeats, held = 300, dict.fromkeys(population, 0)
     for seed in range(repeats):
-        found, _ = bootstrap(*drawn(300, 1 + seed), resamples=200, level=0.9, seed=seed)
-        for name, one in found.items():
+        result, _ = bootstrap(*drawn(300, 1 + seed), resamples=200, level=0.9, seed=seed)
+        for name, one in result.items():
             held[name] += one.low <= population[name].difference <= one.high
     # 90 % is promised; 3.5 standard deviations of a share of 300, and what the bootstrap itself lacks at n = 300.
     for name, times in held.items():
@@ -89,9 +89,9 @@ def test_intervals_hold_the_difference_as_often_as_they_say() -> None:
 
 def test_measures_are_those_of_the_documents() -> None:
     a, b = drawn(500, 7)
-    found, _ = bootstrap(a, b, resamples=50)
+    result, _ = bootstrap(a, b, resamples=50)
     tp, size = np.sum(a.truth & a.chosen, axis=0), a.truth.sum(axis=0) + a.chosen.sum(axis=0)
-    assert found["macro_f1"].a == pytest.approx(np.mean(2 * tp / size))
-    assert found["micro_f1"].a == pytest.approx(2 * tp.sum() / size.sum())
+    assert result["macro_f1"].a == pytest.approx(np.mean(2 * tp / size))
+    assert result["micro_f1"].a == pytest.approx(2 * tp.sum() / size.sum())
     expected = -np.where(b.truth, np.log(b.proba), np.log1p(-b.proba)).sum(axis=1).mean()
-    assert found["log_loss"].b == pytest.approx(expected)
+    assert result["log_loss"].b == pytest.approx(expected)

@@ -46,8 +46,8 @@ def test_shares_are_within_their_intervals(exclusive: bool) -> None:
         centres = np.array([[1.5, 0.0], [-1.0, 0.5], [0.0, -1.0]])
         density = np.exp(-0.5 * ((x[:, None] - centres) ** 2).sum(axis=2)) * before
         proba = density / density.sum(axis=1, keepdims=True)
-        found = prevalences(proba, before, exclusive, 10**9, 0.95)
-        held += (found[:, 1] <= now) & (now <= found[:, 2])
+        result = prevalences(proba, before, exclusive, 10**9, 0.95)
+        held += (result[:, 1] <= now) & (now <= result[:, 2])
     # Of sets of labels each category is by itself, and the others' must stay in proportion: so they do for the first.
     assert (held[: 3 if exclusive else 1] >= 0.9 * 200).all(), held
 
@@ -60,8 +60,8 @@ def test_scores_are_as_without_the_document(prior: Prior) -> None:
     arrays, weight, problem = prior.compile(20.0, 30), np.ones(120), Problem(X)
     whole = newton.fit(problem, y, weight, arrays, variance=20.0, tol=1e-9)
     sample = np.arange(0, 120, 4)
-    found = left_out_scores(X, y, weight, arrays, whole.weights, "logit", sample)
-    assert found is not None
+    result = left_out_scores(X, y, weight, arrays, whole.weights, "logit", sample)
+    assert result is not None
     exact = []
     for i in sample.tolist():
         without = weight.copy()
@@ -69,17 +69,17 @@ def test_scores_are_as_without_the_document(prior: Prior) -> None:
         beta = newton.fit(problem, y, without, arrays, variance=20.0, tol=1e-9).weights
         exact.append((X[[i]] @ beta[:-1])[0] + beta[-1])
     seen = X[sample] @ whole.weights[:-1] + whole.weights[-1]
-    assert np.abs(found - exact).mean() < 0.15 * np.abs(seen - exact).mean()
+    assert np.abs(result - exact).mean() < 0.15 * np.abs(seen - exact).mean()
 
 
 def test_a_model_without_scores_tells_the_rest() -> None:
     model = text_model()
     corpus = Corpus("new", "text", ["corn of mars"] * 40, [()] * 40, list(map(str, range(40))), False, [""] * 40,
                     np.ones(40))  # fmt: skip
-    found = lapwing.drift(model, corpus)
-    assert found.alarms == []
-    assert [one.p_value for one in found.categories] == [None] * len(model.categories)
-    assert found.unknown == pytest.approx(2 / 3)
+    result = lapwing.drift(model, corpus)
+    assert result.alarms == []
+    assert [one.p_value for one in result.categories] == [None] * len(model.categories)
+    assert result.unknown == pytest.approx(2 / 3)
 
 
 def test_a_rate_is_between_0_and_1() -> None:

@@ -68,16 +68,16 @@ def test_averages_by_hand() -> None:
     """Categories a: TP 2, FP 1; b: FN 2; c does not occur and is left out, its false positive with it."""
     scores = np.where(CHOSEN, 1.0, -1.0)
     labels = [("a",), ("a", "b"), ("b",), ()]
-    found = evaluate(identity(("a", "b", "c")), [(scores, labels)])
-    assert found.documents == 4
-    assert found.occurs.tolist() == [True, True, False]
-    assert found.left_out == 1
-    averages = found.averages()
+    result = evaluate(identity(("a", "b", "c")), [(scores, labels)])
+    assert result.documents == 4
+    assert result.occurs.tolist() == [True, True, False]
+    assert result.left_out == 1
+    averages = result.averages()
     assert averages["macro"] == pytest.approx({"precision": 1 / 3, "recall": 0.5, "f1": 0.4})
     assert averages["micro"] == pytest.approx({"precision": 2 / 3, "recall": 0.5, "f1": 4 / 7})
     assert averages["weighted"] == pytest.approx({"precision": 1 / 3, "recall": 0.5, "f1": 0.4})
-    assert np.isnan(found.accuracy())
-    assert found.n_kept.tolist() == [1, 1, 1]
+    assert np.isnan(result.accuracy())
+    assert result.n_kept.tolist() == [1, 1, 1]
 
 
 @settings(max_examples=60, deadline=None)
@@ -87,17 +87,17 @@ def test_averages_against_scikit_learn(seed: int, n: int, k: int) -> None:
     truth, chosen = rng.random((2, n, k)) < rng.random(k)
     classes = tuple(f"c{j}" for j in range(k))
     labels = [tuple(classes[j] for j in np.flatnonzero(row)) for row in truth]
-    found = evaluate(identity(classes), [(np.where(chosen, 1.0, -1.0), labels)])
+    result = evaluate(identity(classes), [(np.where(chosen, 1.0, -1.0), labels)])
     seen = truth.any(axis=0)
     if not seen.any():
-        assert all(np.isnan(value) for kind in found.averages().values() for value in kind.values())
+        assert all(np.isnan(value) for kind in result.averages().values() for value in kind.values())
         return
-    for kind, values in found.averages().items():
+    for kind, values in result.averages().items():
         for name, theirs in (("precision", precision_score), ("recall", recall_score), ("f1", f1_score)):
             expected = theirs(truth, chosen, labels=np.flatnonzero(seen), average=kind, zero_division=0.0)
             assert values[name] == pytest.approx(expected, rel=1e-12)
     each = f1_score(truth, chosen, average=None, zero_division=1.0)
-    assert found.tables.f1() == pytest.approx(each)
+    assert result.tables.f1() == pytest.approx(each)
 
 
 @settings(max_examples=100, deadline=None)
@@ -142,14 +142,14 @@ def test_held_out_documents_make_promises() -> None:
         conformalize(plain, scores, labels[:3])
     model = conformalize(plain, scores, labels)
     sets = model.predict_set(scores, coverage=0.9)
-    assert np.mean([label in found for (label,), found in zip(labels, sets, strict=True)]) == pytest.approx(
+    assert np.mean([label in result for (label,), result in zip(labels, sets, strict=True)]) == pytest.approx(
         0.9, abs=0.01
     )
     proba = model.predict_proba(scores)
-    for row, found in zip(proba, sets, strict=True):
-        assert [*found] == sorted(found, key=lambda label: -row["abc".index(label)])
+    for row, result in zip(proba, sets, strict=True):
+        assert [*result] == sorted(result, key=lambda label: -row["abc".index(label)])
     alone = model.predict_set(scores, coverage=0.9, abstain=True)
-    assert alone == [found if len(found) == 1 else () for found in sets]
+    assert alone == [result if len(result) == 1 else () for result in sets]
     assert 0 < sum(map(bool, alone)) < 300
     with pytest.raises(InputError, match="abstain is for sets"):
         model.promised(proba, precision=0.9, abstain=True)
@@ -160,41 +160,41 @@ def test_held_out_documents_make_promises() -> None:
 def test_two_exclusive_classes_are_both_counted() -> None:
     scores = np.array([[2.0], [1.0], [-1.0], [-2.0], [-3.0]])
     labels = [("yes",), ("no",), ("yes",), ("no",), ("no",)]
-    found = evaluate(identity(("no", "yes"), exclusive=True), [(scores, labels)])
-    assert found.categories == ("no", "yes")
-    assert found.tables.tp.tolist() == [2, 1]
-    assert found.tables.errors.tolist() == [2, 2]
-    assert found.accuracy() == 0.6
-    assert found.averages()["micro"]["f1"] == pytest.approx(0.6)
-    assert found.auc.tolist() == pytest.approx([5 / 6, 5 / 6])
-    assert found.n_kept.tolist() == [1, 1]
+    result = evaluate(identity(("no", "yes"), exclusive=True), [(scores, labels)])
+    assert result.categories == ("no", "yes")
+    assert result.tables.tp.tolist() == [2, 1]
+    assert result.tables.errors.tolist() == [2, 2]
+    assert result.accuracy() == 0.6
+    assert result.averages()["micro"]["f1"] == pytest.approx(0.6)
+    assert result.auc.tolist() == pytest.approx([5 / 6, 5 / 6])
+    assert result.n_kept.tolist() == [1, 1]
 
 
 def test_many_exclusive_classes() -> None:
     scores = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-1.0, -3.0, -2.0]])
-    found = evaluate(identity(("a", "b", "c"), exclusive=True), [(scores, [("a",), ("c",), ("a",)])])
-    assert found.tables.tp.tolist() == [2, 0, 0]
-    assert found.tables.fp.tolist() == [0, 1, 0]
-    assert found.accuracy() == 2 / 3
-    assert found.left_out == 1
+    result = evaluate(identity(("a", "b", "c"), exclusive=True), [(scores, [("a",), ("c",), ("a",)])])
+    assert result.tables.tp.tolist() == [2, 0, 0]
+    assert result.tables.fp.tolist() == [0, 1, 0]
+    assert result.accuracy() == 2 / 3
+    assert result.left_out == 1
 
 
 def test_labels_the_model_does_not_have_are_listed() -> None:
     labels = [("a", "zebra"), ("ant",), (3,), ("a",)]
-    found = evaluate(identity(("a", "b")), [(np.array([[1.0, -1.0]] * 4), labels)])
-    assert found.unknown == (3, "ant", "zebra")
-    assert found.tables.tp.tolist() == [2, 0]
-    assert found.tables.fp.tolist() == [2, 0]
-    assert found.to_dict()["labels_unknown_to_the_model"] == [3, "ant", "zebra"]
+    result = evaluate(identity(("a", "b")), [(np.array([[1.0, -1.0]] * 4), labels)])
+    assert result.unknown == (3, "ant", "zebra")
+    assert result.tables.tp.tolist() == [2, 0]
+    assert result.tables.fp.tolist() == [2, 0]
+    assert result.to_dict()["labels_unknown_to_the_model"] == [3, "ant", "zebra"]
 
 
 @pytest.mark.parametrize("undefined", [1.0, 0.0])
 def test_the_record_is_json(undefined: float) -> None:
     labels = [("a",), ("a",), ()]
     scores = np.array([[1.0, -1.0], [-1.0, -1.0], [-1.0, -1.0]])
-    found = evaluate(identity(("a", 7)), [(scores, labels)], undefined=undefined)
-    assert isinstance(found, Evaluation)
-    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    result = evaluate(identity(("a", 7)), [(scores, labels)], undefined=undefined)
+    assert isinstance(result, Evaluation)
+    record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert record["documents"] == 3
     assert [row["category"] for row in record["categories"]] == ["a", 7]
     assert (
@@ -210,11 +210,11 @@ def test_the_record_is_json(undefined: float) -> None:
 
 
 def test_no_labels_at_all() -> None:
-    found = evaluate(identity(("a", "b")), [(np.zeros((2, 2)), [(), ()])])
-    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    result = evaluate(identity(("a", "b")), [(np.zeros((2, 2)), [(), ()])])
+    record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert record["averages"]["macro"]["f1"] is None
     assert record["features_per_category"] == {"min": 0, "max": 0, "mean": 0.0}
-    assert found.left_out == 2
+    assert result.left_out == 2
 
 
 def test_no_documents_at_all() -> None:

@@ -61,8 +61,8 @@ def test_lists_are_those_of_all_scores(count: int) -> None:
         one, X = model(seed), documents(seed)
         scores = one.scores(X)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
-        found, values = one.scorer.largest(X, count)
-        assert found.tolist() == order.tolist()
+        result, values = one.scorer.largest(X, count)
+        assert result.tolist() == order.tolist()
         assert values.tolist() == np.take_along_axis(scores, order, axis=1).tolist()
         numbers, proba = one.most_probable(X, count)
         assert numbers.tolist() == order.tolist()
@@ -89,53 +89,53 @@ def test_exclusive_classes_are_ranked_by_their_probabilities() -> None:
 def test_known_answers() -> None:
     """Two documents: labels {0, 1}, ranked 0 2 1; labels {3}, ranked 2 3 0."""
     truth = sp.csr_matrix(np.array([[1.0, 1, 0, 0], [0, 0, 0, 1]]))
-    found = ranking(truth, np.array([[0, 2, 1], [2, 3, 0]]), (1, 2, 3), np.array([1.0, 2.0, 3.0, 4.0]))
-    assert found.precision == pytest.approx([1 / 2, 2 / 4, 3 / 6])
-    assert found.recall == pytest.approx([(1 / 2 + 0) / 2, (1 / 2 + 1) / 2, 1.0])
+    result = ranking(truth, np.array([[0, 2, 1], [2, 3, 0]]), (1, 2, 3), np.array([1.0, 2.0, 3.0, 4.0]))
+    assert result.precision == pytest.approx([1 / 2, 2 / 4, 3 / 6])
+    assert result.recall == pytest.approx([(1 / 2 + 0) / 2, (1 / 2 + 1) / 2, 1.0])
     second, third = 1 / math.log2(3), 1 / math.log2(4)
     both = 1 + second
-    assert found.ndcg == pytest.approx([1 / 2, (1 / both + second) / 2, ((1 + third) / both + second) / 2])
-    assert found.psp == pytest.approx([1 / (2 + 4), (1 + 4) / (3 + 4), 1.0])
-    assert found.micro_f1 == pytest.approx([2 / (2 + 3), 4 / (4 + 3), 6 / (6 + 3)])
-    assert found.macro_f1[0] == pytest.approx((1 + 0 + 0) / 3)
+    assert result.ndcg == pytest.approx([1 / 2, (1 / both + second) / 2, ((1 + third) / both + second) / 2])
+    assert result.psp == pytest.approx([1 / (2 + 4), (1 + 4) / (3 + 4), 1.0])
+    assert result.micro_f1 == pytest.approx([2 / (2 + 3), 4 / (4 + 3), 6 / (6 + 3)])
+    assert result.macro_f1[0] == pytest.approx((1 + 0 + 0) / 3)
 
 
 def test_the_measures_are_scikit_learns() -> None:
     one, X, sets = model(3), documents(3), labels(3)
-    found = rank(one, [(X[:20], sets[:20]), (X[20:], sets[20:])], at=[1, 3, DEEP])
+    result = rank(one, [(X[:20], sets[:20]), (X[20:], sets[20:])], at=[1, 3, DEEP])
     truth = truth_of(sets)
     order = np.argsort(-one.scores(X), axis=1, kind="stable")
     ranks = np.zeros((N, CLASSES))  # without ties, which scikit-learn averages over
     np.put_along_axis(ranks, order, np.arange(CLASSES, 0, -1.0)[None], axis=1)
-    for place, k in enumerate(found.at):
+    for place, k in enumerate(result.at):
         chosen = np.zeros_like(truth)
         np.put_along_axis(chosen, order[:, :k], True, axis=1)
-        assert found.ndcg[place] == pytest.approx(ndcg_score(truth, ranks, k=k))
-        assert found.precision[place] == pytest.approx((truth & chosen).sum() / (k * N))
-        assert found.micro_f1[place] == pytest.approx(f1_score(truth, chosen, average="micro"))
+        assert result.ndcg[place] == pytest.approx(ndcg_score(truth, ranks, k=k))
+        assert result.precision[place] == pytest.approx((truth & chosen).sum() / (k * N))
+        assert result.micro_f1[place] == pytest.approx(f1_score(truth, chosen, average="micro"))
         occurs = truth.any(axis=0)
         macro = f1_score(truth[:, occurs], chosen[:, occurs], average="macro", zero_division=0)
-        assert found.macro_f1[place] == pytest.approx(macro)
+        assert result.macro_f1[place] == pytest.approx(macro)
 
 
 def test_the_measures_are_napkinxcs() -> None:
     metrics = pytest.importorskip("napkinxc.metrics")
     one, X, sets = model(4), documents(4), labels(4)
-    found = rank(one, [(X, sets)], at=range(1, DEEP + 1), propensity=(0.6, 2.6))
+    result = rank(one, [(X, sets)], at=range(1, DEEP + 1), propensity=(0.6, 2.6))
     truth = [[int(label[1:]) for label in row] for row in sets]
     lists = one.most_probable(X, DEEP)[0].tolist()
     counts = np.asarray(one.fits.positives, dtype=float)
     inverse = 1 + (math.log(100) - 1) * 3.6**0.6 * (counts + 2.6) ** -0.6
-    assert found.precision == pytest.approx(metrics.precision_at_k(truth, lists, k=DEEP))
-    assert found.recall == pytest.approx(metrics.recall_at_k(truth, lists, k=DEEP))
-    assert found.ndcg == pytest.approx(metrics.ndcg_at_k(truth, lists, k=DEEP))
-    assert found.psp == pytest.approx(metrics.psprecision_at_k(truth, lists, inverse, k=DEEP))
+    assert result.precision == pytest.approx(metrics.precision_at_k(truth, lists, k=DEEP))
+    assert result.recall == pytest.approx(metrics.recall_at_k(truth, lists, k=DEEP))
+    assert result.ndcg == pytest.approx(metrics.ndcg_at_k(truth, lists, k=DEEP))
+    assert result.psp == pytest.approx(metrics.psprecision_at_k(truth, lists, inverse, k=DEEP))
 
 
 def test_labels_that_the_model_lacks_are_not_found() -> None:
     one, X = model(5), documents(5)
-    found = rank(one, [(X, [("elsewhere",)] * N)], at="1")
-    assert found.precision.tolist() == found.recall.tolist() == found.ndcg.tolist() == [0.0]
+    result = rank(one, [(X, [("elsewhere",)] * N)], at="1")
+    assert result.precision.tolist() == result.recall.tolist() == result.ndcg.tolist() == [0.0]
 
 
 def test_the_evaluation_has_the_ranking_where_it_is_asked_for() -> None:

@@ -12,11 +12,11 @@ from lapwing.model.conformal import Conformal
 def test_by_hand() -> None:
     proba = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7], [0.2, 0.8]])
     truth = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=bool)
-    found = Selective(4, True, None)
-    found.add(slice(None), proba, truth, proba == proba.max(axis=1, keepdims=True))
-    assert found.risk_coverage() == [(0.25, 0.0), (0.5, 0.5), (0.75, 1 / 3), (1.0, 0.5)]
-    assert found.area() == pytest.approx((0 + 0.5 + 1 / 3 + 0.5) / 4)
-    assert found.promises() == []
+    result = Selective(4, True, None)
+    result.add(slice(None), proba, truth, proba == proba.max(axis=1, keepdims=True))
+    assert result.risk_coverage() == [(0.25, 0.0), (0.5, 0.5), (0.75, 1 / 3), (1.0, 0.5)]
+    assert result.area() == pytest.approx((0 + 0.5 + 1 / 3 + 0.5) / 4)
+    assert result.promises() == []
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
@@ -36,10 +36,10 @@ def test_blocks_change_nothing(exclusive: bool) -> None:
             parts.add(slice(None), proba[:, columns], truth[:, columns], chosen[:, columns])
     np.testing.assert_allclose(parts.surety, whole.surety)
     assert parts.to_dict() == whole.to_dict()
-    for rate, told in zip(RATES, whole.promises(), strict=True):
+    for rate, result in zip(RATES, whole.promises(), strict=True):
         sets = conformal.sets(proba, rate)
         known = truth.any(axis=1) if exclusive else np.ones(80, dtype=bool)
-        assert told["promised"] == rate
-        assert told["kept"] == pytest.approx(np.mean((~truth | sets).all(axis=1)[known]))
-        assert told["mean_size"] == pytest.approx(sets.sum(axis=1)[known].mean())
-        assert told["kept"] >= rate - 0.02  # of the documents it came from
+        assert result["promised"] == rate
+        assert result["kept"] == pytest.approx(np.mean((~truth | sets).all(axis=1)[known]))
+        assert result["mean_size"] == pytest.approx(sets.sum(axis=1)[known].mean())
+        assert result["kept"] >= rate - 0.02  # of the documents it came from

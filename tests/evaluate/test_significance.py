@@ -15,17 +15,17 @@ from lapwing.evaluate import Comparison, compare
 
 def test_by_hand() -> None:
     """Differences −1, −2, +3, 0, −4: ranks 1 to 4, W⁺ = 3; 5 of the 16 sign patterns give 3 or less."""
-    found = compare([5, 4, 9, 2, 0], [6, 6, 6, 2, 4])
-    assert found == Comparison(won=3, lost=1, tied=1, p_value=10 / 16, statistic=3.0)
+    result = compare([5, 4, 9, 2, 0], [6, 6, 6, 2, 4])
+    assert result == Comparison(won=3, lost=1, tied=1, p_value=10 / 16, statistic=3.0)
 
 
 def test_larger_is_better_swaps_sides() -> None:
     f1_a, f1_b = [0.9, 0.5, 0.4, 0.7], [0.8, 0.7, 0.4, 0.1]
-    found = compare(f1_a, f1_b, larger_is_better=True)
-    assert (found.won, found.lost, found.tied) == (2, 1, 1)
+    result = compare(f1_a, f1_b, larger_is_better=True)
+    assert (result.won, result.lost, result.tied) == (2, 1, 1)
     other = compare(f1_a, f1_b)
     assert (other.won, other.lost, other.tied) == (1, 2, 1)
-    assert other.p_value == found.p_value
+    assert other.p_value == result.p_value
 
 
 def test_nothing_differs() -> None:
@@ -38,26 +38,26 @@ def test_the_exact_p_value_counts_sign_patterns(difference: np.ndarray) -> None:
     untied = difference[difference != 0]
     if not len(untied) or len(set(np.abs(untied))) < len(untied):
         return
-    found = compare(difference, np.zeros(len(difference)))
+    result = compare(difference, np.zeros(len(difference)))
     ranks = rankdata(np.abs(untied))
     sums = np.array([np.dot(signs, ranks) for signs in itertools.product([0, 1], repeat=len(untied))])
     observed = ranks[untied > 0].sum()
     expected = min(1.0, 2 * min(np.mean(sums <= observed), np.mean(sums >= observed)))
-    assert found.p_value == pytest.approx(expected)
-    assert found.statistic == min(observed, ranks.sum() - observed)
+    assert result.p_value == pytest.approx(expected)
+    assert result.statistic == min(observed, ranks.sum() - observed)
 
 
 def test_ties_go_by_the_corrected_normal_approximation() -> None:
     """90 categories, error counts with many ties, as in GLM07's Table 1."""
     rng = np.random.default_rng(7)
     a, b = rng.poisson(6, size=90), rng.poisson(7, size=90)
-    found = compare(a, b)
+    result = compare(a, b)
     d = (a - b)[a != b]
     ranks = rankdata(np.abs(d))
     z = (ranks[d > 0].sum() - ranks.sum() / 2) / np.sqrt((ranks**2).sum() / 4)
-    assert found.p_value == pytest.approx(2 * norm.sf(abs(z)))
-    assert found.won + found.lost + found.tied == 90
-    assert found.p_value == pytest.approx(wilcoxon(a, b).pvalue)
+    assert result.p_value == pytest.approx(2 * norm.sf(abs(z)))
+    assert result.won + result.lost + result.tied == 90
+    assert result.p_value == pytest.approx(wilcoxon(a, b).pvalue)
 
 
 @given(

@@ -19,43 +19,43 @@ from .conftest import Done
 
 
 @pytest.fixture(scope="module")
-def made(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+def reproduced(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("out") / "aagbd11"
     ran = new_process("reproduce", "aagbd11", "--data", corpus, "-o", folder, "--jobs", "2")
     assert ran.code == 0, ran.err
     return Done(ran, folder, json.loads((folder / "results.json").read_text(encoding="utf-8")))
 
 
-def test_files_and_tables(made: Done) -> None:
-    assert sorted(path.name for path in made.folder.iterdir()) == ["index.html", "results.json", "sweep.png"]
-    assert "Table 6" in made.ran.out
-    assert (made.folder / "sweep.png").read_bytes().startswith(b"\x89PNG")
-    assert "http" not in (made.folder / "index.html").read_text(encoding="utf-8").replace("http-equiv", "")
+def test_files_and_tables(reproduced: Done) -> None:
+    assert sorted(path.name for path in reproduced.folder.iterdir()) == ["index.html", "results.json", "sweep.png"]
+    assert "Table 6" in reproduced.ran.out
+    assert (reproduced.folder / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    assert "http" not in (reproduced.folder / "index.html").read_text(encoding="utf-8").replace("http-equiv", "")
 
 
-def test_every_run_is_certified_and_the_best_of_its_grid(made: Done) -> None:
-    for name, run in made.results["runs"].items():
+def test_every_run_is_certified_and_the_best_of_its_grid(reproduced: Done) -> None:
+    for name, run in reproduced.results["runs"].items():
         assert run["largest_relative_gap"] <= 1e-4
-        curve = {one["variance"]: one["log_likelihood"] for one in made.results["cross_validation"][name]}
+        curve = {one["variance"]: one["log_likelihood"] for one in reproduced.results["cross_validation"][name]}
         assert curve[run["variance"]] == max(curve.values())
-    alpha = universal_penalty(made.results["features"])
-    assert made.results["runs"]["Selected Ridge"]["alpha"] == alpha
-    assert made.results["runs"]["ridge"]["sparsity"] == 0.0
+    alpha = universal_penalty(reproduced.results["features"])
+    assert reproduced.results["runs"]["Selected Ridge"]["alpha"] == alpha
+    assert reproduced.results["runs"]["ridge"]["sparsity"] == 0.0
 
 
-def test_the_sweep_runs_from_strong_to_none(made: Done) -> None:
-    alphas = [one["alpha"] for one in made.results["sweep"]]
+def test_the_sweep_runs_from_strong_to_none(reproduced: Done) -> None:
+    alphas = [one["alpha"] for one in reproduced.results["sweep"]]
     assert alphas == sorted(alphas, reverse=True)
     assert alphas[-1] == 0.0
-    sparsity = [one["sparsity"] for one in made.results["sweep"]]
+    sparsity = [one["sparsity"] for one in reproduced.results["sweep"]]
     assert sparsity == sorted(sparsity, reverse=True)
     assert len(alphas) == len(SWEEP)
 
 
-def test_the_same_whatever_the_threads(corpus: Path, made: Done, tmp_path: Path) -> None:
+def test_the_same_whatever_the_threads(corpus: Path, reproduced: Done, tmp_path: Path) -> None:
     again = new_process("reproduce", "aagbd11", "--data", corpus, "-o", tmp_path / "one", "--jobs", "1", "--json")
     assert again.code == 0
-    for name, run in made.results["runs"].items():
+    for name, run in reproduced.results["runs"].items():
         for figure in ("variance", "alpha", "micro_f1", "macro_f1", "sparsity", "objective"):
             assert again.json["runs"][name][figure] == run[figure]
 
@@ -88,10 +88,10 @@ def test_two_thirds_and_one_third_at_random() -> None:
 
 def test_the_papers_reuters(real: Callable[[str], Path]) -> None:
     """Table 1: 7,770 and 3,019 documents, 90 categories, 6,760 features."""
-    found = collect(read(real("reuters21578.tar.xz")), REUTERS)
-    assert (len(found.train), len(found.test)) == REUTERS.documents
-    assert len(found.categories) == REUTERS.categories
-    assert found.X.shape[1] == pytest.approx(REUTERS.features, rel=0.02)
+    corpus = collect(read(real("reuters21578.tar.xz")), REUTERS)
+    assert (len(corpus.train), len(corpus.test)) == REUTERS.documents
+    assert len(corpus.categories) == REUTERS.categories
+    assert corpus.X.shape[1] == pytest.approx(REUTERS.features, rel=0.02)
 
 
 @pytest.mark.parametrize("paper", [REUTERS, OHSUMED, NEWSGROUPS])

@@ -51,8 +51,8 @@ def test_a_small_corpus_from_start_to_end(run: Command, corpus: Path, tmp_path: 
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert set(results["runs"]) == {one.name for one in MODAPTE_RUNS}
     assert set(results["categories"]) == {"energy", "grain", "money"}
-    for name, made in results["runs"].items():
-        for one in made["categories"]:
+    for name, result in results["runs"].items():
+        for one in result["categories"]:
             assert 0.0 <= one["f1"] <= 100.0
             if "as-printed" not in name:
                 assert one["converged"]
@@ -89,8 +89,8 @@ def test_modapte_has_the_papers_documents(modapte) -> None:
 
 def test_the_authors_ran_the_e_step_they_printed(modapte) -> None:
     """On three of its topics, Table 4: γ/|β| stopped early fits; neither exact optimum does, nor √γ/|β|."""
-    found = [_study_of(modapte, row) for row in range(3)]
-    misfit = {key: _misfit(modapte, {g: tuple(one[key][g] for one in found) for g in paper.GAMMAS}) for key in found[0]}
+    rows = [_study_of(modapte, row) for row in range(3)]
+    misfit = {key: _misfit(modapte, {g: tuple(one[key][g] for one in rows) for g in paper.GAMMAS}) for key in rows[0]}
     assert misfit["γ", 0.02, 1e-6] < 0.2
     assert misfit["√γ", 0.0, 0.0] > 0.4
     assert misfit["γ", 0.0, 0.0] > 0.4
@@ -112,11 +112,11 @@ def test_the_named_setting_is_lambda_gamma_and_a_loose_stop(modapte) -> None:
     data = _Selected(modapte, 1, "log", 300)
     prior = Laplace().compile(2.0 / 3.0**2, data.d)
     best = newton.fit(data.problem, data.y, data.c, prior, variance=2.0 / 3.0**2, link="probit", tol=1e-8)
-    found = data.as_printed(3.0, [0.02, 1e-6])
-    loose, tight = (certify(data.train, data.y, prior, found[s][0], link="probit").objective for s in (0.02, 1e-6))
+    result = data.as_printed(3.0, [0.02, 1e-6])
+    loose, tight = (certify(data.train, data.y, prior, result[s][0], link="probit").objective for s in (0.02, 1e-6))
     assert loose > best.objective * 1.001
     assert tight == pytest.approx(best.objective, rel=1e-3)
-    assert np.sum(np.abs(found[0.02][0]) > COUNTED) > np.count_nonzero(best.weights)
+    assert np.sum(np.abs(result[0.02][0]) > COUNTED) > np.count_nonzero(best.weights)
 
 
 def test_rcv1_token_files_get_tables_7_and_8(run: Command, tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_descriptions_come_with_the_collections(tmp_path: Path) -> None:
     subjects = "Crude Oil (CRUDE)\n  Money/Foreign Exchange (MONEY-FX)\nCORN\n"
     notes = f"x (NO)\n****Subject Codes (135)\n\n{subjects}____\nOrg (ORG)\n"
     (tmp_path / "cat-descriptions_1.txt").write_text(notes)
-    told = descriptions(["crude", "money-fx", "corn", "org", "sci.med"], str(tmp_path))
-    assert told == {
+    result = descriptions(["crude", "money-fx", "corn", "org", "sci.med"], str(tmp_path))
+    assert result == {
         "crude": "Crude Oil",
         "money-fx": "Money/Foreign Exchange",
         "sci.med": "Medicine and its related products and regulations.",

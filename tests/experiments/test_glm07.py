@@ -86,11 +86,11 @@ def test_tables_are_printed(done: Done) -> None:
 def test_json_and_any_number_of_threads(run: Command, corpus: Path, tmp_path: Path, done: Done) -> None:
     ended = run("reproduce", "glm07", "--data", corpus, "-o", tmp_path / "again", "--jobs", "1", "--json")
     assert ended.code == 0, ended.err
-    told = ended.json
-    for results in (told, done.results):
+    output = ended.json
+    for results in (output, done.results):
         for one in results["runs"].values():
             one.pop("seconds")
-    assert told == json.loads(json.dumps(done.results))
+    assert output == json.loads(json.dumps(done.results))
     for name in FIGURES:
         assert (tmp_path / "again" / f"{name}.png").read_bytes() == (done.folder / f"{name}.png").read_bytes()
 

@@ -68,7 +68,7 @@ def test_folds_and_many_classes(run: Command, tmp_path: Path) -> None:
               "--explicit", "1", "--json")  # fmt: skip
     assert ran.code == 0, ran.err
     assert ran.json["classes"] == ["a", "b", "c"]
-    assert sum(len(found) > 0 for found in ran.json["strongest"]["greedy/word"].values()) == 3
+    assert sum(len(output) > 0 for output in ran.json["strongest"]["greedy/word"].values()) == 3
     assert {c["length"] for c in ran.json["cells"] if c["method"] == "svm"} == {1}
 
 
@@ -77,12 +77,12 @@ def test_the_explicit_route_solves_the_same_problem() -> None:
     draw = random.Random(1)
     texts = [" ".join(draw.choices("a b c d".split(), k=8)) for _ in range(40)]
     y = np.where([text.count("a b") > 0 for text in texts], 1.0, -1.0)
-    made = write_out(texts, texts, WORDS, 3)
+    result = write_out(texts, texts, WORDS, 3)
     space = ngram_space(texts, WORDS, max_length=3)
-    assert made.train.shape[1] == space.n_ngrams
-    found = exact(space, y, np.ones(40), variance=4.0, tol=1e-8)
-    theirs = certify(made.train, y, Laplace().compile(4.0, space.n_ngrams), l1_weights(made.train, y, 4.0, 0))
-    assert theirs.objective == pytest.approx(found.result.objective, rel=1e-3)
+    assert result.train.shape[1] == space.n_ngrams
+    fit = exact(space, y, np.ones(40), variance=4.0, tol=1e-8)
+    theirs = certify(result.train, y, Laplace().compile(4.0, space.n_ngrams), l1_weights(result.train, y, 4.0, 0))
+    assert theirs.objective == pytest.approx(fit.result.objective, rel=1e-3)
 
 
 def test_what_it_cannot_use(run: Command, corpus: Path, tmp_path: Path) -> None:

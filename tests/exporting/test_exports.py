@@ -47,15 +47,15 @@ TEXTS = [*SCRIPTS, *EXTREME, *MARKUP, *texts(30)]
 NO_LONE = [text for text in TEXTS if text.isprintable() or "\ud800" not in text]
 
 
-def answers(made: LinearModel, given: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    scores = made.scores(given)
-    return made.class_proba(scores), np.vstack([made.decide(row[None]) for row in scores])
+def answers(result: LinearModel, given: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    scores = result.scores(given)
+    return result.class_proba(scores), np.vstack([result.decide(row[None]) for row in scores])
 
 
-def check(found: list[dict[str, Any]], made: LinearModel, given: list[str]) -> None:
-    proba, chosen = answers(made, given)
-    assert np.abs(np.array([one["probabilities"] for one in found]) - proba).max() <= 1e-9
-    assert np.array_equal(np.array([one["chosen"] for one in found]), chosen)
+def check(answer: list[dict[str, Any]], result: LinearModel, given: list[str]) -> None:
+    proba, chosen = answers(result, given)
+    assert np.abs(np.array([one["probabilities"] for one in answer]) - proba).max() <= 1e-9
+    assert np.array_equal(np.array([one["chosen"] for one in answer]), chosen)
 
 
 PYTHON = """
@@ -84,14 +84,14 @@ for (const [path, texts] of JSON.parse(readFileSync(process.argv[2], "utf-8"))) 
 
 def check_all(tmp_path: Path, to: str, given: list[str], *command: str) -> None:
     """Every kind of model, in one process of the other language."""
-    made = {kind: model(**KINDS[kind]) for kind in KINDS}
-    paths = [str(tmp_path / f"m{k}{'.py' if to == 'python' else '.mjs'}") for k in range(len(made))]
-    for path, one in zip(paths, made.values(), strict=True):
+    classifier = {kind: model(**KINDS[kind]) for kind in KINDS}
+    paths = [str(tmp_path / f"m{k}{'.py' if to == 'python' else '.mjs'}") for k in range(len(classifier))]
+    for path, one in zip(paths, classifier.values(), strict=True):
         export(one, path, to)
     (tmp_path / "texts.json").write_text(json.dumps([[path, given] for path in paths]))
     done = subprocess.run([*command, str(tmp_path / "texts.json")], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    for one, line in zip(made.values(), done.stdout.decode().splitlines(), strict=True):
+    for one, line in zip(classifier.values(), done.stdout.decode().splitlines(), strict=True):
         check(json.loads(line), one, given)
 
 
@@ -108,15 +108,15 @@ def test_javascript(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("robit")])
 def test_onnx(kind: str, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
-    made = model(**KINDS[kind])
-    export(made, tmp_path / "m.onnx", "onnx")
+    classifier = model(**KINDS[kind])
+    export(classifier, tmp_path / "m.onnx", "onnx")
     session = runtime.InferenceSession(tmp_path / "m.onnx")
-    found = session.run(["probabilities", "chosen"], onnx_inputs(made, TEXTS))
-    proba, chosen = answers(made, TEXTS)
-    assert np.abs(found[0] - proba).max() <= (1e-6 if made.link == "probit" else 1e-12)
-    assert np.array_equal(found[1], chosen)
+    result = session.run(["probabilities", "chosen"], onnx_inputs(classifier, TEXTS))
+    proba, chosen = answers(classifier, TEXTS)
+    assert np.abs(result[0] - proba).max() <= (1e-6 if classifier.link == "probit" else 1e-12)
+    assert np.array_equal(result[1], chosen)
     said = session.get_modelmeta().custom_metadata_map
-    assert json.loads(said["classes"]) == [str(label) for label in made.classes]
+    assert json.loads(said["classes"]) == [str(label) for label in classifier.classes]
 
 
 def test_vectors_go_to_onnx_and_nowhere_else(tmp_path: Path) -> None:
@@ -146,15 +146,15 @@ def test_a_model_of_the_command(tmp_path: Path) -> None:
 
     from lapwing.cli import main
 
-    made = documents(60)
-    fitted = lapwing.TextClassifier().fit([one.text for one in made], [one.label for one in made])
+    docs = documents(60)
+    fitted = lapwing.TextClassifier().fit([one.text for one in docs], [one.label for one in docs])
     fitted.save(tmp_path / "m.lapwing")
     with pytest.raises(SystemExit) as ended:
         main(["export", str(tmp_path / "m.lapwing"), "--to", "python"])
     assert ended.value.code == 0
-    lines = "".join(f"{one.text}\n" for one in made[:5]).encode()
+    lines = "".join(f"{one.text}\n" for one in docs[:5]).encode()
     done = subprocess.run([sys.executable, "-I", tmp_path / "m.py"], input=lines, capture_output=True, check=True)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [one["chosen"] for one in found] == [[label] for label in fitted.predict([one.text for one in made[:5]])]
-    mine = [list(one["probabilities"].values()) for one in found]
-    assert np.allclose(mine, fitted.predict_proba([one.text for one in made[:5]]), rtol=0, atol=1e-12)
+    output = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["chosen"] for one in output] == [[label] for label in fitted.predict([one.text for one in docs[:5]])]
+    mine = [list(one["probabilities"].values()) for one in output]
+    assert np.allclose(mine, fitted.predict_proba([one.text for one in docs[:5]]), rtol=0, atol=1e-12)

@@ -179,10 +179,10 @@ def test_whether_documents_are_to_be_normalised_is_said(cosine: bool, tmp_path: 
 
 def test_two_classes_are_a_softmax_too(tmp_path: Path) -> None:
     ours = bbr.to_linear(bbr.read_bbr_model(FOLDER / "laplace_v1.model"), "reference")
-    made = bbr.bmr_from_linear(ours, name="M")
-    bbr.write_bmr_model(made, tmp_path / "m")
+    classifier = bbr.bmr_from_linear(ours, name="M")
+    bbr.write_bmr_model(classifier, tmp_path / "m")
     again = bbr.read_bmr_model(tmp_path / "m")
-    assert again == made
+    assert again == classifier
     X = sp.random(50, 60, density=0.2, random_state=np.random.default_rng(3), format="csr")
     proba = bbr.bmr_to_linear(again, "m").category_proba(X)
     np.testing.assert_allclose(proba[:, [1]], ours.category_proba(X), atol=1e-10)

@@ -29,7 +29,7 @@ def test_answers_stay_the_same(path: Path, method: str) -> None:
     np.testing.assert_allclose(
         model.category_proba(record["texts"], method=method), record["probabilities"], rtol=1e-12
     )
-    assert [list(found) for found in model.predict(record["texts"])] == record["chosen"]
+    assert [list(result) for result in model.predict(record["texts"])] == record["chosen"]
     assert list(model.feature_names) == record["features"]
     assert model.provenance == record["provenance"]
 

@@ -297,23 +297,23 @@ def test_a_later_schema_is_named() -> None:
 
 
 def with_promises(exclusive: bool = False) -> LinearModel:
-    made = text_model(exclusive=exclusive) if exclusive else text_model()
+    original = text_model(exclusive=exclusive) if exclusive else text_model()
     rng = np.random.default_rng(4)
-    proba = rng.random((300, len(made.classes)))
+    proba = rng.random((300, len(original.classes)))
     truth = rng.random(proba.shape) < proba
-    return replace(made, conformal=Conformal.of(proba, truth, exclusive, "folds"))
+    return replace(original, conformal=Conformal.of(proba, truth, exclusive, "folds"))
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
 def test_promises_are_kept_in_the_file(exclusive: bool) -> None:
-    made = with_promises(exclusive)
-    content = to_bytes(made)
+    original = with_promises(exclusive)
+    content = to_bytes(original)
     back = from_bytes(content).conformal
     assert to_bytes(from_bytes(content)) == content
-    assert made.conformal is not None
+    assert original.conformal is not None
     assert back is not None
     for one in fields(Conformal):
-        assert np.array_equal(getattr(back, one.name), getattr(made.conformal, one.name)), one.name
+        assert np.array_equal(getattr(back, one.name), getattr(original.conformal, one.name)), one.name
 
 
 @pytest.mark.parametrize(
@@ -331,13 +331,13 @@ def test_promises_are_kept_in_the_file(exclusive: bool) -> None:
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_promises_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
-    made = with_promises()
-    assert made.conformal is not None
+    original = with_promises()
+    assert original.conformal is not None
     broken = object.__new__(Conformal)
     for one in fields(Conformal):
-        object.__setattr__(broken, one.name, wrong.get(one.name, getattr(made.conformal, one.name)))
+        object.__setattr__(broken, one.name, wrong.get(one.name, getattr(original.conformal, one.name)))
     with pytest.raises(ModelFileError, match="the file is inconsistent"):
-        from_bytes(to_bytes(replace(made, conformal=broken)))
+        from_bytes(to_bytes(replace(original, conformal=broken)))
 
 
 def retyped(content: bytes, name: str, values: np.ndarray) -> bytes:
@@ -351,23 +351,23 @@ def retyped(content: bytes, name: str, values: np.ndarray) -> bytes:
 
 
 def test_integers_are_as_narrow_as_they_can_be() -> None:
-    made = with_promises()
-    content = to_bytes(made)
+    original = with_promises()
+    content = to_bytes(original)
     tensors = unpack(content)
     assert {tensors[name].dtype for name in ("weights_index", "fit_rounds", "terms_ptr")} == {np.dtype(np.uint8)}
     assert tensors["weights_data"].dtype == np.float64
     wide = retyped(content, "weights_index", tensors["weights_index"].astype(np.int32))
-    assert_same(from_bytes(wide), made)
-    assert_same(from_bytes(content), made)
+    assert_same(from_bytes(wide), original)
+    assert_same(from_bytes(content), original)
     assert from_bytes(content).weights.indices.dtype == np.int32
 
 
 def test_weights_of_24_bits_take_half_the_room() -> None:
-    made = with_promises()
-    assert made.calibration is None
-    weights = made.weights.copy()
+    original = with_promises()
+    assert original.calibration is None
+    weights = original.weights.copy()
     weights.data = weights.data.astype(np.float32).astype(np.float64)
-    short = replace(made, weights=weights)
+    short = replace(original, weights=weights)
     content = to_bytes(short)
     tensors = unpack(content)
     assert tensors["weights_data"].dtype == np.float32

@@ -69,14 +69,14 @@ def run(folder: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("annif")
-    (made / "projects.cfg").write_text(PROJECTS)
+    root = tmp_path_factory.mktemp("annif")
+    (root / "projects.cfg").write_text(PROJECTS)
     subjects = tuple(Subject(uri, name) for name, uri in URIS.items())
-    write_vocabulary(made / "words.tsv", Vocabulary((*subjects, Subject("http://example.org/never", "never"))))
-    write_lines(made / "train.tsv.gz", *titles(120, 1), URIS)
-    write_folder(made / "test", *titles(20, 2), URIS)
-    run(made, "load-vocab", "words", "words.tsv", "--language", "en")
-    return made
+    write_vocabulary(root / "words.tsv", Vocabulary((*subjects, Subject("http://example.org/never", "never"))))
+    write_lines(root / "train.tsv.gz", *titles(120, 1), URIS)
+    write_folder(root / "test", *titles(20, 2), URIS)
+    run(root, "load-vocab", "words", "words.tsv", "--language", "en")
+    return root
 
 
 def test_train_suggest_and_evaluate(folder: Path) -> None:
@@ -90,8 +90,8 @@ def test_train_suggest_and_evaluate(folder: Path) -> None:
     for uri, _, score in rows:
         assert float(score) == pytest.approx(proba[uri[1:-1]], abs=1e-4)
     assert run(folder, "suggest", "words", "--limit", "1", stdin=text).count("\n") == 1
-    told = run(folder, "eval", "words", "test")
-    ndcg = next(float(line.split()[-1]) for line in told.splitlines() if line.startswith("NDCG:"))
+    output = run(folder, "eval", "words", "test")
+    ndcg = next(float(line.split()[-1]) for line in output.splitlines() if line.startswith("NDCG:"))
     assert ndcg > 0.95
 
     before = model.provenance["documents"]
@@ -131,8 +131,8 @@ def test_the_analyzer_of_the_project(tmp_path: Path, analyzer: str | None) -> No
     model = lapwing.load(tmp_path / "model.lapwing")
     assert ("pipe" if analyzer else "pipelin") in model.feature_names
     again = LapwingBackend("lapwing", {"limit": "1"}, project)
-    (found,) = again.suggest([Document("pipelines pipeline")])
-    assert [one.subject_id for one in found] == [number["energy"]]
+    (result,) = again.suggest([Document("pipelines pipeline")])
+    assert [one.subject_id for one in result] == [number["energy"]]
     assert len(next(iter(again.suggest([Document("oil")], {"limit": 0})))) == 0
     with pytest.raises(NotSupportedException, match="without documents that have subjects"):
         backend.train(DocumentList([Document("oil")]))

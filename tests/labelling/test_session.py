@@ -50,8 +50,8 @@ def test_answers_are_a_corpus_and_teach(tmp_path: Path) -> None:
     state = one.state()
     assert state["answered"] == 30
     assert len(state["curve"]) >= 3
-    for found in state["categories"]:
-        assert found["unfound_range"][0] <= found["unfound"] <= found["unfound_range"][1]
+    for result in state["categories"]:
+        assert result["unfound_range"][0] <= result["unfound"] <= result["unfound_range"][1]
     corpus = read(tmp_path / "labels.jsonl")
     assert [labels[0] for labels in corpus.labels] == [TRUTH[id] for id in asked]
 
@@ -137,16 +137,16 @@ def test_a_model_is_updated(tmp_path: Path) -> None:
 def test_strategies(strategy: str) -> None:
     X = sp.csr_matrix(np.eye(6)[[0, 0, 1, 2, 3, 4]])
     proba = np.array([[0.5], [0.5], [0.45], [0.99], [0.02], [0.9]])
-    found = next_documents(strategy, proba, X, 3, exclusive=False)
-    assert len(set(found)) == 3
-    assert found == next_documents(strategy, proba, X, 3, exclusive=False)
+    docs = next_documents(strategy, proba, X, 3, exclusive=False)
+    assert len(set(docs)) == 3
+    assert docs == next_documents(strategy, proba, X, 3, exclusive=False)
     expected = {"uncertainty": {0, 1, 2}, "change": {0, 1, 2}, "probable": {3, 5}, "random": set(range(6))}
     if strategy == "diverse":
-        assert len({0, 1} & set(found)) == 1  # they are alike
+        assert len({0, 1} & set(docs)) == 1  # they are alike
     elif strategy == "probable":
-        assert found[:2] == [3, 5]
+        assert docs[:2] == [3, 5]
     else:
-        assert set(found) <= expected[strategy]
+        assert set(docs) <= expected[strategy]
 
 
 def test_an_unknown_strategy() -> None:

@@ -31,13 +31,13 @@ def several(n: int, classes: int, rng: np.random.Generator) -> tuple[np.ndarray,
 def test_by_hand() -> None:
     proba = np.array([[0.7, 0.3], [0.2, 0.8], [0.9, 0.1], [0.4, 0.6]])
     truth = np.array([[1, 0], [0, 1], [0, 1], [0, 1]], dtype=bool)
-    found = Conformal.of(proba, truth, True, "held-out")
-    np.testing.assert_allclose(found.nonconformity, [0.2, 0.3, 0.4, 0.9])
-    assert found.level(0.6) == pytest.approx(0.4)  # the third of five
-    assert found.level(0.8) == pytest.approx(0.9)
-    assert found.level(0.81) == math.inf
-    assert found.sets(np.array([[0.65, 0.35], [0.5, 0.5]]), 0.6).tolist() == [[True, False], [False, False]]
-    assert found.sets(np.array([[1.0, 0.0]]), 0.9).all()  # too few documents to leave anything out
+    result = Conformal.of(proba, truth, True, "held-out")
+    np.testing.assert_allclose(result.nonconformity, [0.2, 0.3, 0.4, 0.9])
+    assert result.level(0.6) == pytest.approx(0.4)  # the third of five
+    assert result.level(0.8) == pytest.approx(0.9)
+    assert result.level(0.81) == math.inf
+    assert result.sets(np.array([[0.65, 0.35], [0.5, 0.5]]), 0.6).tolist() == [[True, False], [False, False]]
+    assert result.sets(np.array([[1.0, 0.0]]), 0.9).all()  # too few documents to leave anything out
 
 
 def test_the_label_that_is_least_probable_counts_and_no_label_is_always_held() -> None:
@@ -121,8 +121,8 @@ def test_thresholds_are_the_largest_sure_rank() -> None:
     assert all(wrong[k] == (~right[: taken[k]]).sum() for k in range(len(taken)))
     assert all((proba > thresholds[k]).sum() == taken[k] for k in range(len(taken)))
     conformal = Conformal.of(proba[:, None], right[:, None], False, "held-out")
-    (found,) = conformal.precision_thresholds(0.9, 0.9)
-    chosen = proba > found
+    (result,) = conformal.precision_thresholds(0.9, 0.9)
+    chosen = proba > result
     assert binom.cdf((~right[chosen]).sum(), chosen.sum(), 0.1) < 0.1
     assert 200 < chosen.sum() < 650
     assert conformal.precision_thresholds(0.99, 0.9)[0] == math.inf
@@ -138,21 +138,21 @@ def test_equal_probabilities_stay_together() -> None:
 def test_a_sample_is_kept_of_many_documents() -> None:
     rng = np.random.default_rng(8)
     proba, truth = exclusive(MOST + 5000, 3, rng)
-    found = Conformal.of(proba, truth, True, "folds")
-    assert (len(found.nonconformity), found.documents) == (MOST, MOST + 5000)
+    result = Conformal.of(proba, truth, True, "folds")
+    assert (len(result.nonconformity), result.documents) == (MOST, MOST + 5000)
     again = Conformal.of(proba, truth, True, "folds")
-    np.testing.assert_array_equal(found.nonconformity, again.nonconformity)
-    assert found.level(0.9) == pytest.approx(np.quantile(nonconformities(proba, truth), 0.9), abs=0.01)
+    np.testing.assert_array_equal(result.nonconformity, again.nonconformity)
+    assert result.level(0.9) == pytest.approx(np.quantile(nonconformities(proba, truth), 0.9), abs=0.01)
 
 
 def test_what_cannot_be_promised_is_refused() -> None:
     rng = np.random.default_rng(9)
-    found = Conformal.of(*exclusive(50, 3, rng), True, "held-out")
+    result = Conformal.of(*exclusive(50, 3, rng), True, "held-out")
     for coverage in (0.0, 1.0, -1.0, math.nan):
         with pytest.raises(SettingsError, match="coverage must be between 0 and 1"):
-            found.level(coverage)
+            result.level(coverage)
     with pytest.raises(SettingsError, match="precision must be at least"):
-        found.precision_thresholds(0.3)
+        result.precision_thresholds(0.3)
     with pytest.raises(InputError, match="source must be one of"):
         Conformal.of(*exclusive(50, 3, rng), True, "elsewhere")
     with pytest.raises(InputError, match="expected documents"):

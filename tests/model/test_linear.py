@@ -77,7 +77,7 @@ def test_an_infinite_threshold_is_never_reached(classes: tuple[str, ...], exclus
         assert chosen.sum(axis=1).tolist() == [1] * len(X)
         assert classes[-1] not in never.predict(X)
     else:
-        assert all(classes[-1] not in found for found in never.predict(X))
+        assert all(classes[-1] not in result for result in never.predict(X))
 
 
 def test_scores_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,8 +167,8 @@ MODELS = {
 @pytest.mark.parametrize("text", [*TEXTS, "<b>Corn</b> the corns, WHEAT co\u00adrn &amp; new", "", "unseen"])
 def test_an_explanation_adds_up_to_the_score(one: LinearModel, text: str) -> None:
     explained = one.explain(text, one.classes)
-    found = one.scores([text])
-    scores = dict(zip(one.classes, np.append(-found, found) if found.shape[1] == 1 else found[0], strict=True))
+    result = one.scores([text])
+    scores = dict(zip(one.classes, np.append(-result, result) if result.shape[1] == 1 else result[0], strict=True))
     proba = dict(zip(one.classes, one.predict_proba([text])[0], strict=True))
     predicted = one.predict([text])[0]
     assert {c.category for c in explained.categories} == set(one.classes)
@@ -242,19 +242,19 @@ def test_decisions_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     X = sp.random(50, 6, 0.5, random_state=1, format="csr")
     weights = np.random.default_rng(1).standard_normal((6, 6))
     for exclusive in (True, False):
-        made = model(weights, np.zeros(6), classes=tuple("abcdef"), exclusive=exclusive)
-        chosen = made.decide(made.scores(X))
+        classifier = model(weights, np.zeros(6), classes=tuple("abcdef"), exclusive=exclusive)
+        chosen = classifier.decide(classifier.scores(X))
         expected = [tuple(np.array(list("abcdef"))[row]) for row in chosen]
         monkeypatch.setattr("lapwing.model.linear.BLOCK_SCORES", 42)
-        assert made.predict(X) == ([row[0] for row in expected] if exclusive else expected)
+        assert classifier.predict(X) == ([row[0] for row in expected] if exclusive else expected)
 
 
 @settings(deadline=None)
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(0, 10_000))
 def test_the_best_are_those_a_stable_sort_puts_first(width: int, count: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 4, (5, width)).astype(float)
-    for row, found in zip(values, best(values, count), strict=True):
-        assert found.tolist() == np.argsort(-row, kind="stable")[:count].tolist()
+    for row, result in zip(values, best(values, count), strict=True):
+        assert result.tolist() == np.argsort(-row, kind="stable")[:count].tolist()
 
 
 @pytest.mark.parametrize("density", [0.02, 0.2, 0.9])
@@ -265,23 +265,21 @@ def test_all_routes_agree_to_the_bit(density: float, categories: int, monkeypatc
     kept = draw.random((categories, 60)) < np.where(often, 0.8, density)
     weights = sp.csr_matrix(np.where(kept, draw.standard_normal((categories, 60)), 0.0))
     documents = sp.random(50, 60, 0.3, random_state=1, format="csr")
-    found = {}
+    rows = {}
     monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 0)
     for route, (listed, largest) in {"listed": (True, 10**6), "in full": (False, 10**6), "part": (False, 480)}.items():
         monkeypatch.setattr(Scorer, "_is_listed", lambda *_, listed=listed: listed)
         monkeypatch.setattr("lapwing.model.scoring.LARGEST", largest)
-        found[route] = Scorer(weights, np.arange(float(categories))).scores(documents)
+        rows[route] = Scorer(weights, np.arange(float(categories))).scores(documents)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 10**12)
     for route, is_dense in {"SciPy, dense": True, "SciPy, sparse": False}.items():
         plain = Scorer(weights, np.arange(float(categories)))
         plain.__dict__["_is_dense"] = is_dense
-        found[route] = plain.scores(documents)
+        rows[route] = plain.scores(documents)
     expected = documents.toarray() @ weights.toarray().T + np.arange(float(categories))
-    np.testing.assert_allclose(found["listed"], expected, rtol=1e-12, atol=1e-12)
-    assert {route: scores.tobytes() for route, scores in found.items()} == dict.fromkeys(
-        found, found["listed"].tobytes()
-    )
+    np.testing.assert_allclose(rows["listed"], expected, rtol=1e-12, atol=1e-12)
+    assert {route: scores.tobytes() for route, scores in rows.items()} == dict.fromkeys(rows, rows["listed"].tobytes())
 
 
 @pytest.fixture
@@ -294,9 +292,9 @@ def many_labels() -> tuple[LinearModel, sp.csr_matrix]:
     return model(weights, draw.uniform(-8.0, -1.0, 37), classes=tuple(range(37))), documents
 
 
-def one_by_one(made: LinearModel, documents: sp.csr_matrix) -> list[tuple[object, ...]]:
-    chosen = made.scores(documents) > made.thresholds
-    return [tuple(made.classes[k] for k in np.flatnonzero(row)) for row in chosen]
+def one_by_one(result: LinearModel, documents: sp.csr_matrix) -> list[tuple[object, ...]]:
+    chosen = result.scores(documents) > result.thresholds
+    return [tuple(result.classes[k] for k in np.flatnonzero(row)) for row in chosen]
 
 
 @pytest.mark.parametrize("block", [1, 50, 2**16])
@@ -307,15 +305,15 @@ def test_ruling_categories_out_changes_no_answer(
 
     monkeypatch.setattr("lapwing.model.deciding.BLOCK_BOUNDS", block)
     monkeypatch.setattr("lapwing.model.deciding.BLOCK_QUESTIONS", 4 * block)
-    made, documents = many_labels
-    expected = one_by_one(made, documents)
+    result, documents = many_labels
+    expected = one_by_one(result, documents)
     assert 100 < sum(map(len, expected)) < 3000
-    assert made._decider.is_worth(documents)
-    assert made.predict(documents) == expected
+    assert result._decider.is_worth(documents)
+    assert result.predict(documents) == expected
     asked = []
     compiled = sparse.beyond
     monkeypatch.setattr(sparse, "beyond", lambda *given: asked.append(given[3].mean()) or compiled(*given))
-    assert made.predict(documents) == expected
+    assert result.predict(documents) == expected
     assert 0.0 < asked[0] < 0.9  # and some were ruled out
 
 
@@ -325,10 +323,10 @@ def test_a_score_at_its_threshold_is_not_ruled_out_by_rounding(
 ) -> None:
     import numba  # noqa: F401
 
-    made, documents = many_labels
-    best_scores = made.scores(documents).max(axis=0)
+    result, documents = many_labels
+    best_scores = result.scores(documents).max(axis=0)
     thresholds = np.nextafter(best_scores, step * np.inf) if step else best_scores
-    at = replace(made, thresholds=thresholds)
+    at = replace(result, thresholds=thresholds)
     assert at.predict(documents) == one_by_one(at, documents)
     assert set().union(*at.predict(documents)) == (set(range(37)) if step < 0 else set())
 
@@ -341,32 +339,32 @@ def test_places_are_those_of_scores_over_thresholds(rows: int, width: int, densi
     documents = sp.random(20, width, 0.3, random_state=seed + 1, format="csr")
     scorer = Scorer(weights, draw.uniform(-1.5, 0.2, rows))
     thresholds = draw.choice([0.0, 0.5, np.inf, -1.0], rows, p=[0.85, 0.05, 0.05, 0.05])
-    found = Decider(scorer, thresholds).places(documents)
-    assert found.tolist() == np.flatnonzero(scorer.scores(documents) > thresholds).tolist()
+    result = Decider(scorer, thresholds).places(documents)
+    assert result.tolist() == np.flatnonzero(scorer.scores(documents) > thresholds).tolist()
 
 
 def test_what_cannot_be_bounded_is_worked_out(many_labels: tuple[LinearModel, sp.csr_matrix]) -> None:
     import numba  # noqa: F401
 
-    made, documents = many_labels
-    below = made.intercepts - 1.0
-    for odd in (np.inf, -np.inf, below[0], made.intercepts[0], made.intercepts[0] + 1e-310, 1e300, -1e300):
-        thresholds = made.thresholds.copy()
+    result, documents = many_labels
+    below = result.intercepts - 1.0
+    for odd in (np.inf, -np.inf, below[0], result.intercepts[0], result.intercepts[0] + 1e-310, 1e300, -1e300):
+        thresholds = result.thresholds.copy()
         thresholds[::5] = odd
-        at = replace(made, thresholds=thresholds)
+        at = replace(result, thresholds=thresholds)
         assert at._decider.places(documents).tolist() == np.flatnonzero(at.scores(documents) > thresholds).tolist()
     signed = documents.copy()
     signed.data[::3] *= -1.0
-    assert not made._decider.is_worth(signed)
-    assert made.predict(signed) == one_by_one(made, signed)
-    assert made.predict(documents[:0]) == []
-    assert made.predict(sp.csr_matrix((3, 60))) == one_by_one(made, sp.csr_matrix((3, 60)))
+    assert not result._decider.is_worth(signed)
+    assert result.predict(signed) == one_by_one(result, signed)
+    assert result.predict(documents[:0]) == []
+    assert result.predict(sp.csr_matrix((3, 60))) == one_by_one(result, sp.csr_matrix((3, 60)))
     # features in another order, arrays that run backwards
     unsorted = sp.csr_matrix(
         (documents.data[::-1], documents.indices[::-1], documents.indptr[-1] - documents.indptr[::-1])
     )
     unsorted.indptr = unsorted.indptr.astype(np.int64)
-    assert made.predict(unsorted) == one_by_one(made, unsorted)
+    assert result.predict(unsorted) == one_by_one(result, unsorted)
     empty = model(np.zeros((37, 60)), np.linspace(-1.0, 1.0, 37), classes=tuple(range(37)))
     assert empty.predict(documents) == one_by_one(empty, documents)
 
@@ -382,21 +380,21 @@ def test_multiplications_are_counted() -> None:
 def test_a_few_texts_get_the_bits_of_many(link: str) -> None:
     """One text, a few, a batch through a matrix, and the kernel."""
     texts = [*TEXTS, "", "wheat unseen WHEAT the", "中 corn"]
-    made = text_model(exclusive=link == "softmax")
-    made = replace(made, link=link)
-    by_kernel = made.scores(texts, method="kernel")
-    assert made.scores(texts).tobytes() == by_kernel.tobytes()
-    assert made.scores(made.vectors(texts)).tobytes() == by_kernel.tobytes()
+    original = text_model(exclusive=link == "softmax")
+    original = replace(original, link=link)
+    by_kernel = original.scores(texts, method="kernel")
+    assert original.scores(texts).tobytes() == by_kernel.tobytes()
+    assert original.scores(original.vectors(texts)).tobytes() == by_kernel.tobytes()
     for text, row in zip(texts, by_kernel, strict=True):
-        assert made.scores([text])[0].tobytes() == row.tobytes()
-    assert made.predict(texts) == made.predict(made.vectors(texts))
-    assert made.predict([]) == []
+        assert original.scores([text])[0].tobytes() == row.tobytes()
+    assert original.predict(texts) == original.predict(original.vectors(texts))
+    assert original.predict([]) == []
 
 
 def test_what_is_decided_comes_with_its_probability(many_labels: tuple[LinearModel, sp.csr_matrix]) -> None:
-    made, documents = many_labels
-    proba = made.predict_proba(documents)
-    for i, (places, values) in enumerate(made.decided(documents)):
-        assert sorted(places.tolist()) == sorted(made.predict(documents[[i]])[0])
+    result, documents = many_labels
+    proba = result.predict_proba(documents)
+    for i, (places, values) in enumerate(result.decided(documents)):
+        assert sorted(places.tolist()) == sorted(result.predict(documents[[i]])[0])
         np.testing.assert_array_equal(values, proba[i, places])
         assert (np.diff(values) <= 0.0).all()

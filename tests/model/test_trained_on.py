@@ -18,9 +18,9 @@ def texts(count: int, seed: int) -> list[str]:
 
 
 def share(known: np.ndarray, documents: object) -> float:
-    found = TrainedOn(known)
-    found.add(documents)
-    return found.share
+    result = TrainedOn(known)
+    result.add(documents)
+    return result.share
 
 
 @pytest.mark.parametrize("count", [50, 3000])

@@ -41,7 +41,7 @@ def texts(count: int, seed: int = 3) -> list[str]:
     """Random letters of every kind among words that the models know."""
     draw = random.Random(seed)
     words = " ".join(SCRIPTS).split()
-    made = []
+    rows = []
     for _ in range(count):
         parts = []
         for _ in range(draw.randint(1, 12)):
@@ -49,8 +49,8 @@ def texts(count: int, seed: int = 3) -> list[str]:
                 parts.append(draw.choice(words))
             else:
                 parts.append("".join(chr(_code(draw)) for _ in range(draw.randint(1, 6))))
-        made.append(draw.choice(["", " ", "\u200b", "-"]).join(parts) if draw.random() < 0.3 else " ".join(parts))
-    return made
+        rows.append(draw.choice(["", " ", "\u200b", "-"]).join(parts) if draw.random() < 0.3 else " ".join(parts))
+    return rows
 
 
 def _code(draw: random.Random) -> int:
@@ -67,11 +67,11 @@ def model(
     **changes: Any,
 ) -> LinearModel:
     settings, documents = settings or TextSettings(stop_words="smart"), [*SCRIPTS[2:], *texts(60, seed=11)]
-    made = _ngrams(documents, settings) if settings.ngrams else design(documents, settings).weighting
-    assert made is not None
+    features = _ngrams(documents, settings) if settings.ngrams else design(documents, settings).weighting
+    assert features is not None
     rng = np.random.default_rng(seed)
     rows = 1 if exclusive and len(classes) == 2 else len(classes)
-    dense = rng.normal(0, 8, (rows, len(made.columns))) * (rng.random((rows, len(made.columns))) < 0.4)
+    dense = rng.normal(0, 8, (rows, len(features.columns))) * (rng.random((rows, len(features.columns))) < 0.4)
     values: dict[str, Any] = {
         "link": "logit",
         "classes": classes,
@@ -79,24 +79,26 @@ def model(
         "weights": sp.csr_matrix(dense),
         "intercepts": rng.normal(-1, 1, rows),
         "thresholds": rng.normal(0, 0.5, rows),
-        "feature_names": made.feature_names,
-        "weighting": made,
+        "feature_names": features.feature_names,
+        "weighting": features,
         "fits": summary(rows),
-        "provenance": {"corpus": "by hand", "documents": made.n_documents},
+        "provenance": {"corpus": "by hand", "documents": features.n_documents},
     }
     return LinearModel(**(values | changes))
 
 
-def promising(made: LinearModel, seed: int = 7) -> LinearModel:
+def promising(result: LinearModel, seed: int = 7) -> LinearModel:
     """The same, with promises from labels drawn at random, more often where they are probable."""
     documents = texts(400, seed=seed)
-    proba = made.predict_proba(documents)
+    proba = result.predict_proba(documents)
     rng = np.random.default_rng(seed)
-    if made.exclusive:
-        labels = [(made.classes[rng.choice(len(row), p=row / row.sum())],) for row in 0.8 * proba + 0.2 / len(proba[0])]
+    if result.exclusive:
+        labels = [
+            (result.classes[rng.choice(len(row), p=row / row.sum())],) for row in 0.8 * proba + 0.2 / len(proba[0])
+        ]
     else:
-        labels = [tuple(np.array(made.classes, dtype=object)[rng.random(len(row)) < row]) for row in proba]
-    return conformalize(made, documents, labels)
+        labels = [tuple(np.array(result.classes, dtype=object)[rng.random(len(row)) < row]) for row in proba]
+    return conformalize(result, documents, labels)
 
 
 def _ngrams(documents: list[str], settings: TextSettings) -> NgramWeighting:

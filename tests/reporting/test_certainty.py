@@ -17,17 +17,17 @@ from reporting.open import opened
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 
-def shown_of(made: LinearModel, path: Path) -> dict[str, Any]:
+def shown_of(result: LinearModel, path: Path) -> dict[str, Any]:
     """A page with an evaluation on texts whose labels are drawn from the model's own probabilities."""
     documents = texts(150, seed=21)
     rng = np.random.default_rng(22)
-    proba = made.predict_proba(documents)
-    if made.exclusive:
-        labels = [(made.classes[rng.choice(len(row), p=row / row.sum())],) for row in proba]
+    proba = result.predict_proba(documents)
+    if result.exclusive:
+        labels = [(result.classes[rng.choice(len(row), p=row / row.sum())],) for row in proba]
     else:
-        labels = [tuple(np.array(made.classes, dtype=object)[rng.random(len(row)) < row]) for row in proba]
-    _, kept = assess(made, [(documents, labels)], "drawn")
-    contents = Contents("sure", made, kept).to_dict()
+        labels = [tuple(np.array(result.classes, dtype=object)[rng.random(len(row)) < row]) for row in proba]
+    _, kept = assess(result, [(documents, labels)], "drawn")
+    contents = Contents("sure", result, kept).to_dict()
     path.write_text(page(contents), encoding="utf-8")
     return contents
 
@@ -51,17 +51,17 @@ def test_three_exclusive_classes(chromium: Any, tmp_path: Path, scheme: str) -> 
         counts = shown.page.locator("#categories svg .count").all_text_contents()
         assert sum(int(count.replace(",", "")) for count in counts) == 3 * 150
         assert contents["calibration"]["in_words"].split(",")[0][1:] in shown.page.inner_text("#categories")
-        found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
-        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+        result = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in result] == []
         assert shown.page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_label_sets_and_two_classes_keep_their_thresholds(chromium: Any, tmp_path: Path) -> None:
-    for k, made in enumerate((model(), model(classes=("no", "yes"), exclusive=True))):
-        contents = shown_of(made, tmp_path / f"{k}.html")
+    for k, classifier in enumerate((model(), model(classes=("no", "yes"), exclusive=True))):
+        contents = shown_of(classifier, tmp_path / f"{k}.html")
         assert contents["promises"] is None
         with opened(chromium, tmp_path / f"{k}.html") as shown:
             assert shown.page.locator("#categories th", has_text="Threshold").count() == 1
             assert shown.page.locator("#threshold").count() == 1
             assert shown.page.locator("#promise").count() == 0
-            assert shown.page.locator("#confusion").count() == (1 if made.exclusive else 0)
+            assert shown.page.locator("#confusion").count() == (1 if classifier.exclusive else 0)

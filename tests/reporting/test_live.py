@@ -48,17 +48,17 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def write(path: Path, made: Any) -> Path:
-    path.write_text(page(Contents("a model", made).to_dict()), encoding="utf-8")
+def write(path: Path, result: Any) -> Path:
+    path.write_text(page(Contents("a model", result).to_dict()), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_model(chromium: Any, tmp_path: Path, kind: str) -> None:
-    made = model(**KINDS[kind])
-    with opened(chromium, write(tmp_path / "page.html", made)) as shown:
+    classifier = model(**KINDS[kind])
+    with opened(chromium, write(tmp_path / "page.html", classifier)) as shown:
         shown.show_all()
-        assert_same(shown, made, [*SCRIPTS, *ATTACKS, *EXTREME, *MARKUP, *texts(60)])
+        assert_same(shown, classifier, [*SCRIPTS, *ATTACKS, *EXTREME, *MARKUP, *texts(60)])
 
 
 def test_the_link_probit(chromium: Any, tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_the_link_probit(chromium: Any, tmp_path: Path) -> None:
     script = source[source.index("function erfc") : source.index("// The terms of a text in their order")]
     scores = np.concatenate([np.linspace(-38, 38, 2001), np.linspace(-1, 1, 201)])
     with opened(chromium, path) as shown:
-        found = shown.page.evaluate(f"(scores) => {{ {script}; return LINKS.probit(scores); }}", scores.tolist())
+        result = shown.page.evaluate(f"(scores) => {{ {script}; return LINKS.probit(scores); }}", scores.tolist())
     wanted = ndtr(scores)
-    assert np.abs(np.array(found) - wanted).max() <= 1e-15
+    assert np.abs(np.array(result) - wanted).max() <= 1e-15
     seen = wanted > 1e-300
-    assert np.abs(np.array(found)[seen] / wanted[seen] - 1).max() <= 1e-11
+    assert np.abs(np.array(result)[seen] / wanted[seen] - 1).max() <= 1e-11
 
 
 def test_what_the_page_cannot_do_is_refused_by_name(chromium: Any, tmp_path: Path) -> None:
@@ -129,18 +129,18 @@ def test_stems(chromium: Any, language: str) -> None:
         "utf-8"
     )
     context = chromium.new_context(offline=True)
-    found = context.new_page().evaluate(f"(words) => {{ {script}; return words.map(stemmer(snowball)); }}", words)
+    result = context.new_page().evaluate(f"(words) => {{ {script}; return words.map(stemmer(snowball)); }}", words)
     context.close()
-    assert found == Stemmer.Stemmer(language, 0).stemWords(words)
+    assert result == Stemmer.Stemmer(language, 0).stemWords(words)
 
 
 def test_typing_with_the_keyboard(chromium: Any, tmp_path: Path) -> None:
     """The words that spoke are underlined; another category is chosen without a mouse."""
-    made = model()
-    words = made.row_features(0, 400)
+    classifier = model()
+    words = classifier.row_features(0, 400)
     good = next(word for word, weight in words if weight > 0 and word.isascii() and word.isalpha() and len(word) > 2)
     bad = next(word for word, weight in words if weight < 0 and word.isascii() and word.isalpha() and len(word) > 2)
-    with opened(chromium, write(tmp_path / "page.html", made)) as shown:
+    with opened(chromium, write(tmp_path / "page.html", classifier)) as shown:
         shown.page.click("#text")
         shown.page.keyboard.type(f"{good} {bad}")
         shown.page.wait_for_selector("#try mark.for")
@@ -157,9 +157,9 @@ def test_typing_with_the_keyboard(chromium: Any, tmp_path: Path) -> None:
 def test_promises_are_those_of_python(chromium: Any, tmp_path: Path, kind: str) -> None:
     exclusive = kind != "sets"
     classes = ("no", "yes") if kind == "two classes" else ("energy", "grain", "money")
-    made = promising(model(classes=classes, exclusive=exclusive))
+    original = promising(model(classes=classes, exclusive=exclusive))
     path = tmp_path / "report.html"
-    path.write_text(page(Contents("promises", made).to_dict()), encoding="utf-8")
+    path.write_text(page(Contents("promises", original).to_dict()), encoding="utf-8")
     given = texts(12, seed=13)
     with opened(chromium, path) as shown:
         options = shown.page.locator("#promise option").all_inner_texts()
@@ -168,18 +168,18 @@ def test_promises_are_those_of_python(chromium: Any, tmp_path: Path, kind: str) 
         assert len(options) == 1 + len(asked)
         for k, way in enumerate(asked):
             shown.page.select_option("#promise", str(k + 1))
-            wanted = made.promised(made.predict_proba(given), **way)
+            wanted = original.promised(original.predict_proba(given), **way)
             for text, row in zip(given, wanted, strict=True):
                 answer = shown.answer(text)
                 assert {name for name, (_, chosen) in answer.items() if chosen} == {
-                    str(label) for label, inside in zip(made.classes, row, strict=True) if inside
+                    str(label) for label, inside in zip(original.classes, row, strict=True) if inside
                 }, (way, text)
 
 
 def test_one_of_very_many_is_found_by_typing(chromium: Any, tmp_path: Path) -> None:
     names = tuple(f"topic {k}" for k in range(599))
-    made = model(classes=(*names, "the harvest of corn"))
-    with opened(chromium, write(tmp_path / "page.html", made)) as shown:
+    classifier = model(classes=(*names, "the harvest of corn"))
+    with opened(chromium, write(tmp_path / "page.html", classifier)) as shown:
         page = shown.page
         assert page.locator("#category-choice option").count() == 0
         page.locator("#category-choice").fill("harv")

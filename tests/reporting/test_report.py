@@ -28,16 +28,16 @@ WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 def report(*arguments: object) -> dict[str, Any]:
     line = [sys.executable, "-m", "lapwing", "report", *map(str, arguments), "--json"]
     done = subprocess.run(line, check=True, capture_output=True)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    output: dict[str, Any] = json.loads(done.stdout)
+    return output
 
 
 @pytest.fixture(scope="module")
 def reuters(archive: Path, trained: tuple[dict[str, Any], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "reuters.html"
-    told = report(trained[1], archive, "-o", path)
-    assert told["live"]
-    assert told["evaluated"]
+    output = report(trained[1], archive, "-o", path)
+    assert output["live"]
+    assert output["evaluated"]
     return path
 
 
@@ -83,8 +83,10 @@ def test_every_word_of_reuters_has_the_same_stem(chromium: Any, reuters: Path, c
     assert len(words) > 40_000
     script = snowball.script("porter")
     with opened(chromium, reuters) as shown:
-        found = shown.page.evaluate(f"(words) => {{ {script}; return words.map((w) => snowball.stemWord(w)); }}", words)
-    assert found == Stemmer.Stemmer("porter", 0).stemWords(words)
+        result = shown.page.evaluate(
+            f"(words) => {{ {script}; return words.map((w) => snowball.stemWord(w)); }}", words
+        )
+    assert result == Stemmer.Stemmer("porter", 0).stemWords(words)
 
 
 def rows(shown: Any) -> list[str]:
@@ -128,10 +130,10 @@ def test_show_more(chromium: Any, reuters: Path) -> None:
 
 def test_a_model_of_ngrams(chromium: Any, small: Path, tmp_path: Path) -> None:
     """The box finds them, and there is no path: weaker priors would have others."""
-    made = cli_build.train(small / "news.jsonl", tmp_path / "ngrams.lapwing", "--ngrams", "word", "--variance", "10")
-    told = report(made, small / "news.jsonl", "-o", tmp_path / "report.html")
-    assert (told["live"], told["evaluated"]) == (True, True)
-    model = lapwing.load(made)
+    path = cli_build.train(small / "news.jsonl", tmp_path / "ngrams.lapwing", "--ngrams", "word", "--variance", "10")
+    output = report(path, small / "news.jsonl", "-o", tmp_path / "report.html")
+    assert (output["live"], output["evaluated"]) == (True, True)
+    model = lapwing.load(path)
     documents = [one.text for one in cli_build.documents(120)[:20]]
     with opened(chromium, tmp_path / "report.html") as shown:
         assert_same(shown, model, [*documents, *cli_build.SCRIPTS])
@@ -141,7 +143,7 @@ def test_a_model_of_ngrams(chromium: Any, small: Path, tmp_path: Path) -> None:
         "-m",
         "lapwing",
         "report",
-        str(made),
+        str(path),
         str(small / "news.jsonl"),
         "-o",
         "x",
@@ -194,8 +196,8 @@ def test_accessibility(chromium: Any, small: Path, scheme: str, width: int) -> N
         shown.page.locator("#try .text", has_text="oil and wheat\noil").wait_for()
         for summary in shown.page.query_selector_all("summary"):
             summary.click()
-        found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
-        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+        result = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in result] == []
         assert shown.page.evaluate("document.documentElement.scrollWidth") == width
         for chart in shown.page.query_selector_all("figure"):
             chart.scroll_into_view_if_needed()
@@ -204,9 +206,9 @@ def test_accessibility(chromium: Any, small: Path, scheme: str, width: int) -> N
 
 
 def test_a_model_of_3500_categories_opens(chromium: Any, tmp_path: Path) -> None:
-    made = model(classes=tuple(f"category {k}" for k in range(3500)))
+    classifier = model(classes=tuple(f"category {k}" for k in range(3500)))
     path = tmp_path / "many.html"
-    path.write_text(page(Contents("many", made).to_dict()), encoding="utf-8")
+    path.write_text(page(Contents("many", classifier).to_dict()), encoding="utf-8")
     with opened(chromium, path) as shown:
         assert "3,500 in all" in shown.page.inner_text("#categories")
         shown.page.fill("#categories input[type=search]", "category 3499")
@@ -270,9 +272,9 @@ def test_no_script_ends_its_element_or_makes_html(name: str) -> None:
 
 
 def test_only_one_stemmer_is_embedded() -> None:
-    made = scripts("porter")
-    assert "PorterStemmer" in made
-    assert "TurkishStemmer" not in made
+    classifier = scripts("porter")
+    assert "PorterStemmer" in classifier
+    assert "TurkishStemmer" not in classifier
     assert "Stemmer=" not in scripts(None)
 
 
@@ -280,9 +282,9 @@ def test_worst_mistakes_and_labels_to_look_at() -> None:
     proba = np.array([[0.9], [0.8], [0.99], [0.01], [0.3], [0.02], [0.6]])
     truth = np.array([[True], [True], [False], [True], [False], [False], [False]])
     chosen = proba > 0.5
-    found = Worst(3)
-    found.add(ranked_mistakes(proba, truth, chosen), proba, truth, first=5)
-    assert [(one.document, one.row) for one in found] == [(2, 5), (3, 5), (6, 5)]
+    result = Worst(3)
+    result.add(ranked_mistakes(proba, truth, chosen), proba, truth, first=5)
+    assert [(one.document, one.row) for one in result] == [(2, 5), (3, 5), (6, 5)]
     # members have 0.57 on average, others 0.4775: documents 2 and 6 look like members, 3 like none
     assert look_mislabelled(proba, truth) == [(2, 0), (3, 0), (6, 0)]
 
@@ -309,10 +311,10 @@ def test_the_same_from_python(small: Path, tmp_path: Path) -> None:
     """`lapwing.report` gives the command's page to the byte; a classifier or a loaded model does as well as a file."""
     data = lapwing.corpus.read(small / "news.jsonl")
     report(small / "cv.lapwing", small / "ridge.lapwing", small / "news.jsonl", "-o", tmp_path / "command.html")
-    told = lapwing.report(small / "cv.lapwing", data, tmp_path / "python.html", rivals=[small / "ridge.lapwing"])
-    assert (tmp_path / "python.html").read_bytes() == (tmp_path / "command.html").read_bytes() == told.html.encode()
-    assert told.evaluated
-    assert told.refusal is None
+    output = lapwing.report(small / "cv.lapwing", data, tmp_path / "python.html", rivals=[small / "ridge.lapwing"])
+    assert (tmp_path / "python.html").read_bytes() == (tmp_path / "command.html").read_bytes() == output.html.encode()
+    assert output.evaluated
+    assert output.refusal is None
     classifier = lapwing.TextClassifier(variance=1.0).fit(data.documents, [row[0] for row in data.labels])
     for one in (classifier, classifier.model_):
         assert "<html" in lapwing.report(one).html
@@ -324,9 +326,9 @@ def test_the_same_from_python(small: Path, tmp_path: Path) -> None:
 
 def test_on_paper_tables_are_whole_and_charts_drawn(chromium: Any, tmp_path: Path) -> None:
     many = model(classes=tuple(f"class {k:03}" for k in range(60)), exclusive=False)
-    made = texts(80)
+    classifier = texts(80)
     labels = [(f"class {i % 60:03}",) for i in range(80)]
-    corpus = lapwing.corpus.Corpus("made", "text", made, labels, [str(i) for i in range(80)], False, [""] * 80,
+    corpus = lapwing.corpus.Corpus("made", "text", classifier, labels, [str(i) for i in range(80)], False, [""] * 80,
                                    np.ones(80))  # fmt: skip
     rival = model(classes=many.classes, exclusive=False, seed=6)
     contents = lapwing.report(many, corpus, tmp_path / "page.html", rivals=[rival]).contents.to_dict()

@@ -109,10 +109,10 @@ def test_the_threads_of_the_linear_algebra_change_no_bit() -> None:
     scores, y = drawn(0.7, -0.4, "logit")
     several = scores.reshape(-1, 2)
     classes, weight = (y[: len(several)] > 0.0).astype(int), np.ones(len(y))
-    found = []
+    rows = []
     for threads in (1, 2):
         with threadpool_limits(threads, "blas"):
             line = fit_line(scores, y, weight, LINKS["logit"], Line(), COMMON)
             coupling = fit_coupling(several, classes, weight[: len(several)], LINKS["logit"])
-            found.append((line, coupling, fit_temperature(several, classes, weight[: len(several)])))
-    assert found[0] == found[1]
+            rows.append((line, coupling, fit_temperature(several, classes, weight[: len(several)])))
+    assert rows[0] == rows[1]

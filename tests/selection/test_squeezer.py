@@ -36,9 +36,9 @@ def path(counts: dict[float, int]) -> Any:
 @pytest.mark.parametrize("search", [Budget.follow, Budget.limit])
 def test_the_weakest_prior_within_the_budget(search: Any) -> None:
     solve = path({0.01: 1, 0.5: 3, 2.0: 4, 30.0: 9})
-    found = search(Budget(solve, 4, "a"), 100.0)
-    assert found.kept == 4
-    assert 2.0 <= found.variance < 30.0
+    result = search(Budget(solve, 4, "a"), 100.0)
+    assert result.kept == 4
+    assert 2.0 <= result.variance < 30.0
     jump = search(Budget(solve, 6, "a"), 100.0)
     assert (jump.kept, jump.beyond) == (4, 9.0)
     assert jump.variance == pytest.approx(30.0, rel=1e-3)

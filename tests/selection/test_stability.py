@@ -22,15 +22,15 @@ def simulated(rng: np.random.Generator, n: int = 300, d: int = 80, true: int = 5
 
 def test_true_features_stay_and_false_ones_keep_to_the_bound() -> None:
     rng = np.random.default_rng(0)
-    false, bound, found = [], [], []
+    false, bound, rows = [], [], []
     for turn in range(12):
         X, y = simulated(rng)
         result = stability(X, y, Laplace(), 0.02, halves=40, seed=turn)
         chosen = result.share >= 0.9
-        found.append(chosen[:5].mean())
+        rows.append(chosen[:5].mean())
         false.append(chosen[5:].sum())
         bound.append(result.expected_false(0.9))
-    assert np.mean(found) > 0.9
+    assert np.mean(rows) > 0.9
     assert np.mean(false) <= np.mean(bound)
     assert np.mean(bound) < 8
 

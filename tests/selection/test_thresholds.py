@@ -92,9 +92,9 @@ def test_no_cut_is_better(rule: Any, batch: tuple[np.ndarray, np.ndarray]) -> No
     best = max(reached.values())
     assert value(y, scores > cut) == pytest.approx(best)
     # Of equals the lowest: every cut below it is worse.
-    for t, found in reached.items():
+    for t, result in reached.items():
         if np.sum(scores > t) > np.sum(scores > cut):
-            assert found < best - 1e-12
+            assert result < best - 1e-12
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -193,9 +193,9 @@ def test_no_cut_expects_more(p: np.ndarray) -> None:
 def test_every_cut_is_worked_out_exactly(p: np.ndarray, data: Any) -> None:
     p = np.sort(p)[::-1]
     last = data.draw(st.integers(0, len(p)))
-    found = rule._exact(p, last, len(p) - last)
+    result = rule._exact(p, last, len(p) - last)
     every = [by_enumeration(p, np.arange(len(p)) < k) for k in range(1, last + 1)]
-    assert found.tolist() == pytest.approx(every, abs=1e-13)
+    assert result.tolist() == pytest.approx(every, abs=1e-13)
 
 
 def test_far_documents_do_not_blur_the_exact_value() -> None:

@@ -35,12 +35,12 @@ class Server:
             line = ["sh", "-c", f'ulimit -n {self.open_files} && exec "$@"', "sh", *line]
         self.process = subprocess.Popen(line, stderr=self.stderr, env=self.environment)
         until = time.monotonic() + 60
-        while not (found := re.search(r"http://(\S+):(\d+)/", self.said())) or not _answers(int(found[2])):
+        while not (match := re.search(r"http://(\S+):(\d+)/", self.said())) or not _answers(int(match[2])):
             if self.process.poll() is not None or time.monotonic() > until:
                 self.process.kill()
                 raise AssertionError(self.said())
             time.sleep(0.05)
-        self.address = f"http://127.0.0.1:{found[2]}"
+        self.address = f"http://127.0.0.1:{match[2]}"
         self.client = httpx.Client(base_url=self.address, timeout=60, trust_env=False)
         return self
 

@@ -30,12 +30,12 @@ def test_the_same_as_python(server: Server, folder: Path) -> None:
     for name in ("sets", "three", "two"):
         model = lapwing.load(folder / f"{name}.lapwing")
         for text in [*SCRIPTS, *ATTACKS, *EXTREME, *texts(30)]:
-            found = server.client.post("/v1/classify", json={"model": name, "text": text}).json()
+            output = server.client.post("/v1/classify", json={"model": name, "text": text}).json()
             scores = model.scores([text])
             wanted = dict(zip(map(str, model.classes), model.predict_proba([text])[0].tolist(), strict=True))
-            assert found["results"][0]["probabilities"] == wanted
+            assert output["results"][0]["probabilities"] == wanted
             chosen = np.array(model.classes, dtype=str)[model.decide(scores)[0]]
-            assert sorted(found["results"][0]["predicted"]) == sorted(chosen)
+            assert sorted(output["results"][0]["predicted"]) == sorted(chosen)
 
 
 def test_many_texts_and_the_top(server: Server) -> None:
@@ -57,17 +57,17 @@ def test_promises(server: Server, folder: Path, promise: dict[str, Any]) -> None
     model = lapwing.load(folder / "promising.lapwing")
     given = texts(20)
     asked = {"model": "promising", "texts": given, **promise}
-    found = server.client.post("/v1/classify", json=asked).json()["results"]
+    output = server.client.post("/v1/classify", json=asked).json()["results"]
     wanted = model.predict_set(given, **promise) if "coverage" in promise else model.predict_sure(given, **promise)
-    assert [tuple(one["predicted"]) for one in found] == wanted
+    assert [tuple(one["predicted"]) for one in output] == wanted
     none = server.client.post("/v1/classify", json={"text": "oil", **promise})
     assert (none.status_code, "keeps nothing to promise" in none.json()["error"]) == (409, True)
 
 
 def test_one_promise_at_a_time(server: Server) -> None:
     asked = {"model": "promising", "text": "oil", "coverage": 0.9, "precision": 0.9}
-    found = server.client.post("/v1/classify", json=asked)
-    assert (found.status_code, "not both" in found.json()["error"]) == (422, True)
+    output = server.client.post("/v1/classify", json=asked)
+    assert (output.status_code, "not both" in output.json()["error"]) == (422, True)
     for wrong in (
         {"abstain": True},
         {"abstain": True, "precision": 0.9},
@@ -86,8 +86,8 @@ def test_thresholds_of_the_request(server: Server, folder: Path) -> None:
         classes = lapwing.load(folder / f"{name}.lapwing").classes
 
         def asked(name: str = name, **limits: Any) -> list[set[str]]:
-            found = server.client.post("/v1/classify", json={"model": name, "texts": given, **limits})
-            return [set(one["predicted"]) for one in found.json()["results"]]
+            output = server.client.post("/v1/classify", json={"model": name, "texts": given, **limits})
+            return [set(one["predicted"]) for one in output.json()["results"]]
 
         over = [{str(c) for c, p in zip(classes, row, strict=True) if p > 0.3} for row in proba]
         if name != "sets":
@@ -104,8 +104,8 @@ def test_thresholds_of_the_request(server: Server, folder: Path) -> None:
 
 def test_metrics_as_prometheus_reads_them(server: Server) -> None:
     def value(line: str) -> float:
-        found = [one for one in server.client.get("/metrics").text.splitlines() if one.startswith(line + " ")]
-        return float(found[0].rpartition(" ")[2]) if found else 0.0
+        output = [one for one in server.client.get("/metrics").text.splitlines() if one.startswith(line + " ")]
+        return float(output[0].rpartition(" ")[2]) if output else 0.0
 
     counted, asked = 'lapwing_documents_total{model="sets"}', 'lapwing_requests_total{path="/v1/classify",status="200"}'
     before = value(counted), value(asked)
@@ -135,11 +135,11 @@ def test_vectors_by_the_names_of_features(server: Server, folder: Path) -> None:
     model = lapwing.load(folder / "vectors.lapwing")
     known = model.feature_names[3]
     asked = {"model": "vectors", "vectors": [{known: 2.0, "no such feature": 9.0}, {}]}
-    found = server.client.post("/v1/classify", json=asked).json()["results"]
+    output = server.client.post("/v1/classify", json=asked).json()["results"]
     matrix = np.zeros((2, len(model.feature_names)))
     matrix[0, 3] = 2.0
     wanted = model.category_proba(matrix)
-    assert found[0]["probabilities"] == dict(
+    assert output[0]["probabilities"] == dict(
         sorted(zip(model.classes, wanted[0].tolist(), strict=True), key=lambda pair: -pair[1])
     )
     wrong = server.client.post("/v1/classify", json={"model": "vectors", "text": "oil"})
@@ -151,10 +151,10 @@ def test_vectors_by_the_names_of_features(server: Server, folder: Path) -> None:
 def test_explain(server: Server, folder: Path) -> None:
     model = lapwing.load(folder / "sets.lapwing")
     text = " ".join(SCRIPTS)
-    found = server.client.post("/v1/explain", json={"text": text, "top": 2}).json()
+    output = server.client.post("/v1/explain", json={"text": text, "top": 2}).json()
     wanted = model.explain(text).categories[:2]
-    assert [one["category"] for one in found["categories"]] == [one.category for one in wanted]
-    for mine, theirs in zip(found["categories"], wanted, strict=True):
+    assert [one["category"] for one in output["categories"]] == [one.category for one in wanted]
+    for mine, theirs in zip(output["categories"], wanted, strict=True):
         assert mine["probability"] == theirs.probability
         assert [part["contribution"] for part in mine["contributions"]] == [
             p.contribution for p in theirs.contributions
@@ -300,10 +300,10 @@ def test_a_token(folder: Path) -> None:
 
 def test_beyond_the_local_host_a_token_is_made_up(folder: Path) -> None:
     with Server(folder / "sets.lapwing", "--host", "0.0.0.0") as server:
-        made = server.said().split("token, for this run only: ")[1].split()[0]
+        result = server.said().split("token, for this run only: ")[1].split()[0]
         assert server.client.get("/v1/models").status_code == 401
-        assert server.client.get("/v1/models", headers={"authorization": f"Bearer {made}"}).status_code == 200
-        other = {"authorization": f"Bearer {made}", "host": "evil.example"}
+        assert server.client.get("/v1/models", headers={"authorization": f"Bearer {result}"}).status_code == 200
+        other = {"authorization": f"Bearer {result}", "host": "evil.example"}
         assert server.client.get("/v1/models", headers=other).status_code == 400
 
 
@@ -331,14 +331,14 @@ def test_bad_bytes_do_not_stop_it(server: Server) -> None:
 
 
 def test_of_very_many_classes_the_most_probable_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = model(classes=tuple(f"topic {k}" for k in range(1200)))
-    one = Served("many", made)
+    classifier = model(classes=tuple(f"topic {k}" for k in range(1200)))
+    one = Served("many", classifier)
     given = [*SCRIPTS[:3], "oil"]
     monkeypatch.setattr("lapwing.serve.api.BLOCK_SCORES", 2400)  # two texts at a time
-    found = _results(one, Classify(texts=given), given, len(given))
-    proba = made.predict_proba(given)
-    assert [len(row["probabilities"]) for row in found] == [100] * len(given)
-    for row, values, chosen in zip(found, proba, made.predict(given), strict=True):
+    result = _results(one, Classify(texts=given), given, len(given))
+    proba = classifier.predict_proba(given)
+    assert [len(row["probabilities"]) for row in result] == [100] * len(given)
+    for row, values, chosen in zip(result, proba, classifier.predict(given), strict=True):
         assert list(row["probabilities"].values()) == np.sort(values)[::-1][:100].tolist()
         assert sorted(row["predicted"]) == sorted(chosen)
     whole = _results(one, Classify(text="oil", top=10_000), ["oil"], 1)
@@ -349,9 +349,9 @@ def test_broader_classes_on_request(server: Server) -> None:
     tree = Hierarchy.of([("grain", "commodities"), ("energy", "commodities")])
     one = Served("sets", model())
     (plain,) = _results(one, Classify(text="oil"), ["oil"], 1)
-    (found,) = _results(one, Classify(text="oil", broader=True), ["oil"], 1, tree)
-    assert set(found["probabilities"]) == {*plain["probabilities"], "commodities"}
+    (result,) = _results(one, Classify(text="oil", broader=True), ["oil"], 1, tree)
+    assert set(result["probabilities"]) == {*plain["probabilities"], "commodities"}
     most = max(plain["probabilities"][name] for name in ("grain", "energy"))
-    assert found["probabilities"]["commodities"] == most
+    assert result["probabilities"]["commodities"] == most
     refused = server.client.post("/v1/classify", json={"text": "oil", "broader": True})
     assert (refused.status_code, "--broader" in refused.json()["error"]) == (409, True)

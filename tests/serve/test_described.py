@@ -38,12 +38,12 @@ def described(folder: Path) -> Any:
     + [(path, "NEGATIVE") for path in ("/v1/classify", "/v1/explain", "/")],
 )
 def test_the_description_holds(described: Any, path: str, mode: str) -> None:
-    found = {one.ok().path: one.ok() for one in described.get_all_operations()}
-    assert found.keys() == PATHS
+    rows = {one.ok().path: one.ok() for one in described.get_all_operations()}
+    assert rows.keys() == PATHS
     generation = getattr(schemathesis.GenerationMode, mode)
 
     @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    @given(case=found[path].as_strategy(generation_mode=generation))
+    @given(case=rows[path].as_strategy(generation_mode=generation))
     def holds(case: Any) -> None:
         answer = case.call(headers={"host": "testserver"})
         assert answer.status_code < 500, answer.text

@@ -31,11 +31,11 @@ class Labelling:
         line = [sys.executable, "-m", "lapwing", "label", *files, *names, "--port", str(port), *arguments]
         self.process = subprocess.Popen(line, stderr=self.log, env=os.environ)
         until = time.monotonic() + 90
-        while not (found := re.search(r"http://127.0.0.1:(\d+)/", self.said())) or not self._answers(int(found[1])):
+        while not (match := re.search(r"http://127.0.0.1:(\d+)/", self.said())) or not self._answers(int(match[1])):
             assert self.process.poll() is None, self.said()
             assert time.monotonic() < until, self.said()
             time.sleep(0.05)
-        self.port = int(found[1])
+        self.port = int(match[1])
         self.address = f"http://127.0.0.1:{self.port}/"
 
     def said(self) -> str:
@@ -75,8 +75,8 @@ def by_key(page: Any, truth: dict[str, str], count: int, done: int) -> None:
 def test_fifty_documents_by_keys_and_a_killed_server(chromium: Any, folder: Path) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    made = build.documents(90)
-    truth = {d.text.strip(): d.label for d in made}
+    docs = build.documents(90)
+    truth = {d.text.strip(): d.label for d in docs}
     server = Labelling(folder)
     context = chromium.new_context()
     page = context.new_page()
@@ -107,9 +107,9 @@ def test_fifty_documents_by_keys_and_a_killed_server(chromium: Any, folder: Path
         page.reload()
         page.wait_for_selector("html[data-answered='30']", state="attached")
         by_key(page, truth, 20, 30)
-        found = lines(folder)
-        assert len(found) == len({one["id"] for one in found}) == 50
-        assert all(truth[one["text"].strip()] == one["labels"][0] for one in found)
+        result = lines(folder)
+        assert len(result) == len({one["id"] for one in result}) == 50
+        assert all(truth[one["text"].strip()] == one["labels"][0] for one in result)
         assert page.locator("#curve svg").count() == 1
         violations = Axe().run(page, options={"runOnly": WCAG}).response["violations"]
         assert violations == []

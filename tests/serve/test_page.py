@@ -54,12 +54,12 @@ def test_the_page_says_what_python_says(opened: Any, server: Server, folder: Pat
     given = ["oil", "", *SCRIPTS[1:], *ATTACKS, *EXTREME[1:], *texts(random)]
     assert len(given) >= 200 or name != "sets"  # the number, the empty text and 100,000 characters included
     for text in given:
-        found = {label: (float(p), c) for label, p, c in shown.page.evaluate(_SETTLED, text)}
+        rows = {label: (float(p), c) for label, p, c in shown.page.evaluate(_SETTLED, text)}
         wanted = expected(model, text)
-        assert found.keys() == wanted.keys()
+        assert rows.keys() == wanted.keys()
         for label, (p, chosen) in wanted.items():
-            assert abs(found[label][0] - p) <= TOLERANCE
-            assert found[label][1] == chosen
+            assert abs(rows[label][0] - p) <= TOLERANCE
+            assert rows[label][1] == chosen
     assert shown.complaints == []
     assert all(address.startswith(server.address) for address in shown.requests)
     assert shown.page.evaluate("window.attacked") is None
@@ -119,7 +119,7 @@ def test_accessibility(chromium: Any, server: Server, scheme: str, width: int) -
     shown.page.fill("#text", "oil wheat bank harvest")
     shown.page.select_option("#compare", "three")
     shown.page.locator("#try .column").nth(1).locator(".why .bars li").first.wait_for()
-    found = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+    result = axe.run(shown.page, options={"runOnly": WCAG}).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in result] == []
     assert shown.page.evaluate("document.documentElement.scrollWidth") == width
     context.close()

@@ -137,10 +137,10 @@ def test_a_replaced_model_is_loaded_without_dropping_a_request(tmp_path: Path) -
         thread.join()
         assert any(line["event"].startswith("reload failed") for line in server.log)
     assert {answer.status_code for answer in answers} == {200}
-    found = [[one.json()["results"][0]["probabilities"][c] for c in first.classes] for one in answers]
-    assert all(one in known for one in found)
-    assert found[0] == known[0]
-    assert found[-1] == known[1]
+    output = [[one.json()["results"][0]["probabilities"][c] for c in first.classes] for one in answers]
+    assert all(one in known for one in output)
+    assert output[0] == known[0]
+    assert output[-1] == known[1]
 
 
 def test_starting_loads_neither_numba_nor_scikit_learn(folder: Path) -> None:

@@ -77,20 +77,20 @@ def test_a_corpus_on_disk_is_what_it_is_in_memory(demo: Path, tmp_path: Path) ->
 def test_the_same_matrix(demo: Path, tmp_path: Path, settings: TextSettings) -> None:
     there, here = spilled(demo, tmp_path / "work"), read(demo)
     named = ["zzz", "the"]
-    found, expected = (
+    features, expected = (
         stored_design(there.documents, settings, named=named),
         design(here.documents, settings, named=named),
     )
-    assert isinstance(found.matrix, StoredMatrix)
-    assert list(found.feature_names) == list(expected.feature_names)
-    assert found.weighting is not None
+    assert isinstance(features.matrix, StoredMatrix)
+    assert list(features.feature_names) == list(expected.feature_names)
+    assert features.weighting is not None
     assert expected.weighting is not None
-    assert np.array_equal(found.weighting.document_frequency, expected.weighting.document_frequency)
-    for ours, other in ((found.matrix, expected.matrix), (found.matrix.tocsc(), expected.matrix.tocsc())):
+    assert np.array_equal(features.weighting.document_frequency, expected.weighting.document_frequency)
+    for ours, other in ((features.matrix, expected.matrix), (features.matrix.tocsc(), expected.matrix.tocsc())):
         for part in ("indptr", "indices", "data"):
             assert np.array_equal(getattr(ours, part), getattr(other, part))
-    again = pickle.loads(pickle.dumps(found.matrix))
-    assert again.folder.path == found.matrix.folder.path
+    again = pickle.loads(pickle.dumps(features.matrix))
+    assert again.folder.path == features.matrix.folder.path
     assert (again != expected.matrix).nnz == 0
 
 
@@ -112,16 +112,16 @@ def test_the_same_model(demo: Path, tmp_path: Path, case: str, monkeypatch: pyte
 def test_rare_categories_are_fitted_alike_elsewhere(demo: Path, tmp_path: Path) -> None:
     """As a worker of a cluster has it: from the same files, or from the numbers themselves."""
     matrix = stored_design(spilled(demo, tmp_path / "work").documents, TextSettings()).matrix
-    positives, found = np.arange(0, 60, 2), []
+    positives, result = np.arange(0, 60, 2), []
     for X in (matrix, sp.csr_matrix(matrix)):
         problem = Problem(X)
         solver = RareSolver(problem, np.ones(X.shape[0]))
         arrays = problem.merge(as_prior("laplace").compile(3.0, X.shape[1]))
         for one in (solver, pickle.loads(pickle.dumps(solver))):
             fit = one.fit(positives, arrays)
-            found.append((fit.columns.tolist(), fit.weights.tolist(), fit.intercept, fit.gap))
-    assert found[0][0]
-    assert all(one == found[0] for one in found)
+            result.append((fit.columns.tolist(), fit.weights.tolist(), fit.intercept, fit.gap))
+    assert result[0][0]
+    assert all(one == result[0] for one in result)
 
 
 def test_what_would_copy_the_matrix_is_refused(demo: Path, tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_what_was_stopped_goes_on(demo: Path, tmp_path: Path, monkeypatch: pytes
         stored_design(corpus.documents, TextSettings())
     corpus.documents.folder.close()
     again = read("nowhere", work=WorkFolder(tmp_path / "work", "key", 1 << 22))
-    found = stored_design(again.documents, TextSettings())
+    features = stored_design(again.documents, TextSettings())
     assert counted == list(range(3)) + list(range(2, len(set(counted))))
-    assert (found.matrix != design(read(demo).documents, TextSettings()).matrix).nnz == 0
+    assert (features.matrix != design(read(demo).documents, TextSettings()).matrix).nnz == 0
     again.documents.folder.close()
     assert WorkFolder(tmp_path / "work", "another key").open().files == {}
 

@@ -66,19 +66,19 @@ def test_the_conjugate_of_cloglog_is_the_supremum() -> None:
 def test_optimality(link: str, prior: PRIORS) -> None:  # type: ignore[valid-type]
     X, y, c = problem()
     arrays = prior.compile(1.0, X.shape[1])
-    found = newton.fit(Problem(sp.csr_matrix(X)), y, c, arrays, variance=1.0, tol=1e-9, link=link)
-    proof = certify(X, y, arrays, found.weights, found.dual, c, link)
-    assert found.converged
+    result = newton.fit(Problem(sp.csr_matrix(X)), y, c, arrays, variance=1.0, tol=1e-9, link=link)
+    proof = certify(X, y, arrays, result.weights, result.dual, c, link)
+    assert result.converged
     assert proof.relative_gap <= 1e-9
-    assert np.isnan(proof.gap) == np.isnan(found.gap) == (link != "cloglog")
+    assert np.isnan(proof.gap) == np.isnan(result.gap) == (link != "cloglog")
     Z = np.column_stack([X, np.ones(len(y))])
     slope = np.empty(len(arrays.mode))
     for j in range(len(slope)):  # nothing of ours
         step = np.zeros(len(slope))
         step[j] = 1e-6
-        up, down = (np.sum(c * LOSSES[link](Z @ (found.weights + side * step), y)) for side in (1.0, -1.0))
+        up, down = (np.sum(c * LOSSES[link](Z @ (result.weights + side * step), y)) for side in (1.0, -1.0))
         slope[j] = (up - down) / 2e-6
-    assert kkt_violation(arrays, found.weights, slope).max() <= 1e-3
+    assert kkt_violation(arrays, result.weights, slope).max() <= 1e-3
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -92,12 +92,12 @@ def test_modes_and_bounds_far_from_the_boundary(seed: int) -> None:
     lower = np.where(rng.random(26) < 0.3, mode - rng.random(26), -np.inf)
     upper = np.where(rng.random(26) < 0.3, mode + rng.random(26), np.inf)
     arrays = base._replace(mode=mode, lower=lower, upper=upper)
-    found = newton.fit(
+    result = newton.fit(
         Problem(sp.csr_matrix(X), merge=False), y, c, arrays, variance=1.0, tol=1e-9, link="cloglog"
     )  # fmt: skip
-    assert found.converged
-    assert np.all((found.weights >= lower) & (found.weights <= upper))
-    assert certify(X, y, arrays, found.weights, found.dual, c, "cloglog").relative_gap <= 1e-9
+    assert result.converged
+    assert np.all((result.weights >= lower) & (result.weights <= upper))
+    assert certify(X, y, arrays, result.weights, result.dual, c, "cloglog").relative_gap <= 1e-9
 
 
 @new_links
@@ -114,9 +114,9 @@ def test_ridge_agrees_with_scipy(link: str, d: int) -> None:
         return float(value), 10.0 * beta - np.append(X.T @ pull, pull.sum())
 
     theirs = minimize(objective, np.zeros(d + 1), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9})
-    found = newton.fit(Problem(sp.csr_matrix(X)), y, c, arrays, variance=0.1, tol=1e-10, link=link)
-    assert found.objective == pytest.approx(theirs.fun, rel=1e-8)
-    np.testing.assert_allclose(found.weights, theirs.x, atol=1e-4)
+    result = newton.fit(Problem(sp.csr_matrix(X)), y, c, arrays, variance=0.1, tol=1e-10, link=link)
+    assert result.objective == pytest.approx(theirs.fun, rel=1e-8)
+    np.testing.assert_allclose(result.weights, theirs.x, atol=1e-4)
 
 
 def test_cloglog_is_that_of_statsmodels() -> None:
@@ -125,8 +125,8 @@ def test_cloglog_is_that_of_statsmodels() -> None:
     X = rng.normal(size=(60, 3))
     y = np.where(rng.random(60) < 1 - np.exp(-np.exp(X @ [1.0, -0.5, 0.0] - 0.3)), 1.0, -1.0)
     prior = Gaussian().compile(1e9, 3)
-    found = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(60), prior, variance=1e9, tol=1e-12, link="cloglog")
-    np.testing.assert_allclose(found.weights, STATSMODELS, atol=2e-6)
+    result = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(60), prior, variance=1e9, tol=1e-12, link="cloglog")
+    np.testing.assert_allclose(result.weights, STATSMODELS, atol=2e-6)
 
 
 STATSMODELS = [0.83233323, -0.94146622, -0.31959644, -0.21844204]
@@ -139,13 +139,13 @@ def test_weights_columns_and_centring(link: str) -> None:
     weight = np.ones(len(y))
     weight[:10] = 2.0
     arrays = PRIORS["elasticnet"]().compile(1.0, X.shape[1])
-    found = newton.fit(Problem(sp.csr_matrix(X)), y, weight, arrays, variance=1.0, tol=1e-10, link=link).weights
+    result = newton.fit(Problem(sp.csr_matrix(X)), y, weight, arrays, variance=1.0, tol=1e-10, link=link).weights
     again, twice = np.vstack([X, X[:10]]), np.append(y, y[:10])
     repeated = newton.fit(Problem(sp.csr_matrix(again)), twice, np.ones(90), arrays, variance=1.0, tol=1e-10, link=link)
-    np.testing.assert_allclose(repeated.weights, found, atol=1e-5)
+    np.testing.assert_allclose(repeated.weights, result, atol=1e-5)
     order = np.random.default_rng(1).permutation(X.shape[1])
     permuted = newton.fit(Problem(sp.csr_matrix(X[:, order])), y, weight, arrays, variance=1.0, tol=1e-10, link=link)
-    np.testing.assert_allclose(permuted.weights[:-1], found[:-1][order], atol=1e-5)
+    np.testing.assert_allclose(permuted.weights[:-1], result[:-1][order], atol=1e-5)
     centred = MAPClassifier("laplace", variance=1.0, standardize=True, link=link, tol=1e-8, calibrate=False).fit(X, y)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     other = MAPClassifier("laplace", variance=1.0, link=link, tol=1e-8, calibrate=False).fit(scaled, y)

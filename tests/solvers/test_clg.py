@@ -132,9 +132,9 @@ def test_the_bound_for_the_probit_link(r: float, delta: float, t: float) -> None
 def test_probit_falls_in_every_cycle_to_the_optimum_of_newton(seed: int, kind: str) -> None:
     case = random_case(seed, KINDS[kind].compile(2.0, 7))
     problem = Problem(case.X)
-    found = clg.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, max_iter=50_000, link="probit")
+    result = clg.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, max_iter=50_000, link="probit")
     best = newton.fit(problem, case.y, case.c, case.prior, variance=2.0, tol=1e-10, link="probit")
-    assert found.objective == pytest.approx(best.objective, rel=1e-8)
+    assert result.objective == pytest.approx(best.objective, rel=1e-8)
     columns, beta = Problem(case.X, merge=False).columns_with_constant, case.prior.mode.copy()
     trace = kernel.fit(columns, Documents(case.y, case.c, 1), case.prior, beta, 0.0, 40)[3]
     assert np.all(np.diff(trace) <= 1e-12 * trace[:-1])
@@ -218,14 +218,14 @@ def test_the_objective_never_rises(case: Case) -> None:
 @settings(max_examples=200, deadline=None)
 @given(case=cases())
 def test_run_long_it_finds_the_optimum(case: Case) -> None:
-    found, best = case.fit(), case.newton()
-    assert found.converged
-    assert found.objective == pytest.approx(best.objective, rel=1e-6, abs=1e-9)
-    told = certify(case.X, case.y, case.prior, found.weights, found.dual, case.c)
-    assert found.objective == pytest.approx(told.objective, rel=1e-12, abs=1e-12)
-    assert found.gap == pytest.approx(told.gap, rel=1e-6, abs=1e-9)
-    assert found.kkt == pytest.approx(told.kkt, rel=1e-6, abs=1e-9)
-    assert found.objective - found.gap <= best.objective + 1e-9
+    result, best = case.fit(), case.newton()
+    assert result.converged
+    assert result.objective == pytest.approx(best.objective, rel=1e-6, abs=1e-9)
+    proof = certify(case.X, case.y, case.prior, result.weights, result.dual, case.c)
+    assert result.objective == pytest.approx(proof.objective, rel=1e-12, abs=1e-12)
+    assert result.gap == pytest.approx(proof.gap, rel=1e-6, abs=1e-9)
+    assert result.kkt == pytest.approx(proof.kkt, rel=1e-6, abs=1e-9)
+    assert result.objective - result.gap <= best.objective + 1e-9
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -236,11 +236,11 @@ def test_the_papers_rule_for_stopping(kind: str) -> None:
     change = [np.sum(case.c * abs(b - a)) / (1 + np.sum(case.c * abs(b))) for a, b in pairwise(ends)]
     first = next(k for k, moved in enumerate(change, 1) if moved <= 5e-4)
     assert first > 2
-    found = case.fit(tol=5e-4)
-    assert (found.rounds, found.converged) == (first, True)
+    result = case.fit(tol=5e-4)
+    assert (result.rounds, result.converged) == (first, True)
     short = case.fit(tol=5e-4, max_iter=first - 1)
     assert (short.rounds, short.converged) == (first - 1, False)
-    assert short.objective > found.objective
+    assert short.objective > result.objective
     assert short.gap > 0.0
     none = case.fit(max_iter=0)
     assert (none.rounds, none.converged) == (0, False)
@@ -266,57 +266,57 @@ def test_empty_constant_and_equal_columns(kind: str) -> None:
     X = case.X.toarray()
     X[:, 1], X[:, 2], X[:, 5] = 0.0, 1.0, X[:, 4]
     case.X = sp.csr_matrix(X)
-    found = case.fit()
-    assert found.weights[1] == 0.0
-    assert found.weights[4] == found.weights[5] != 0.0
+    result = case.fit()
+    assert result.weights[1] == 0.0
+    assert result.weights[4] == result.weights[5] != 0.0
     if kind == "gaussian":
-        assert found.weights[2] == pytest.approx(found.weights[-1], rel=1e-4)
-    assert found.objective == pytest.approx(case.newton().objective, rel=1e-6)
+        assert result.weights[2] == pytest.approx(result.weights[-1], rel=1e-4)
+    assert result.objective == pytest.approx(case.newton().objective, rel=1e-6)
     away = case.fit(start=np.full(8, 0.5))
     assert away.weights[1] == pytest.approx(0.0, abs=1e-9)
-    assert away.objective == pytest.approx(found.objective, rel=1e-6)
+    assert away.objective == pytest.approx(result.objective, rel=1e-6)
 
 
 def test_no_features_at_all() -> None:
     y, c = np.array([1.0, 1.0, 1.0, -1.0]), np.ones(4)
-    found = Case(np.zeros((4, 0)), y, c, same(1)).fit()
-    assert found.weights == pytest.approx([np.log(3.0)])
+    result = Case(np.zeros((4, 0)), y, c, same(1)).fit()
+    assert result.weights == pytest.approx([np.log(3.0)])
 
 
 def test_an_intercept_of_infinite_variance() -> None:
     case = random_case(11, same(7, l1=[0.5] * 6 + [0.0]))
-    found = case.fit()
-    assert np.isnan(found.gap)
-    assert found.kkt < 1e-6
-    assert found.objective == pytest.approx(case.newton().objective, rel=1e-9)
+    result = case.fit()
+    assert np.isnan(result.gap)
+    assert result.kkt < 1e-6
+    assert result.objective == pytest.approx(case.newton().objective, rel=1e-9)
 
 
 def test_a_prior_strong_enough_leaves_the_mode() -> None:
     case = random_case(2, same(7, mode=0.3, l1=1e3))
-    found = case.fit()
-    assert found.weights.tolist() == [0.3] * 7
-    assert (found.rounds, found.converged, found.kkt) == (1, True, 0.0)
-    assert found.gap == pytest.approx(0.0, abs=1e-9)
+    result = case.fit()
+    assert result.weights.tolist() == [0.3] * 7
+    assert (result.rounds, result.converged, result.kkt) == (1, True, 0.0)
+    assert result.gap == pytest.approx(0.0, abs=1e-9)
 
 
 def test_one_sided_priors_keep_to_their_side() -> None:
     case = random_case(4, same(7, l1=0.3, lower=0.0))
     free = random_case(4, same(7, l1=0.3)).fit()
-    found = case.fit()
+    result = case.fit()
     assert free.weights.min() < -0.1
-    assert found.weights.min() == 0.0
-    assert found.weights.max() > 0.1
-    assert found.kkt < 1e-6
-    assert case.fit(start=np.full(7, -1.0)).objective == pytest.approx(found.objective, rel=1e-9)
+    assert result.weights.min() == 0.0
+    assert result.weights.max() > 0.1
+    assert result.kkt < 1e-6
+    assert case.fit(start=np.full(7, -1.0)).objective == pytest.approx(result.objective, rel=1e-9)
 
 
 def test_margins_beyond_the_exponential() -> None:
     """Features in the thousands, and a start where no document curves the loss any more."""
     case = random_case(6, same(4, l1=1.0))
     case.X = case.X * 1e4
-    found = case.fit(start=np.array([5.0, -5.0, 5.0, 0.0]))
-    assert np.isfinite(found.weights).all()
-    assert found.objective == pytest.approx(case.newton().objective, rel=1e-6)
+    result = case.fit(start=np.array([5.0, -5.0, 5.0, 0.0]))
+    assert np.isfinite(result.weights).all()
+    assert result.objective == pytest.approx(case.newton().objective, rel=1e-6)
 
 
 def test_standardized_features_are_refused() -> None:
@@ -339,9 +339,9 @@ def test_the_log_posterior_of_bbr(prior: priors.Prior, variance: float, log_post
     X = sp.csr_matrix(train.documents)
     y = np.array([float(labels[0]) for labels in train.labels])
     arrays = prior.compile(variance, X.shape[1])
-    found = clg.fit(Problem(X), y, np.ones(len(y)), arrays, variance=variance, tol=1e-8)
-    assert found.converged
-    assert -found.objective + log_prior_constant(arrays) == pytest.approx(log_posterior, rel=1e-6)
+    result = clg.fit(Problem(X), y, np.ones(len(y)), arrays, variance=variance, tol=1e-8)
+    assert result.converged
+    assert -result.objective + log_prior_constant(arrays) == pytest.approx(log_posterior, rel=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -362,6 +362,6 @@ def test_categories_of_reuters(
     y = np.array([1.0 if category in row else -1.0 for row in labels])
     ones, arrays = np.ones(len(y)), KINDS[kind].compile(variance, d)
     best = newton.fit(problem, y, ones, arrays, variance=variance, tol=1e-8)
-    found = clg.fit(problem, y, ones, arrays, variance=variance, tol=1e-6, max_iter=5000)
-    assert found.converged
-    assert found.objective == pytest.approx(best.objective, rel=1e-6)
+    result = clg.fit(problem, y, ones, arrays, variance=variance, tol=1e-6, max_iter=5000)
+    assert result.converged
+    assert result.objective == pytest.approx(best.objective, rel=1e-6)

@@ -121,9 +121,9 @@ def test_few_sparse_columns_of_many_rows(prior: Prior) -> None:
     problem = Problem(X)
     assert dense.by_rows(problem)
     assert dense.is_better(problem, smooth=False)
-    found = newton.fit(problem, y, c, arrays, variance=0.5, tol=1e-9)
-    proof = certify(X, y, arrays, found.weights, found.dual, c)
+    result = newton.fit(problem, y, c, arrays, variance=0.5, tol=1e-9)
+    proof = certify(X, y, arrays, result.weights, result.dual, c)
     assert proof.relative_gap <= 1e-9
-    assert proof.kkt == pytest.approx(found.kkt, abs=1e-8)
+    assert proof.kkt == pytest.approx(result.kkt, abs=1e-8)
     descended = clg.fit(problem, y, c, arrays, variance=0.5, tol=1e-10, max_iter=5000)
-    assert found.objective == pytest.approx(descended.objective, rel=1e-7)
+    assert result.objective == pytest.approx(descended.objective, rel=1e-7)

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing.solvers import clg, multinomial, newton, probit_em, selected_ridge
+from lapwing.solvers import clg, dense, multinomial, newton, probit_em, selected_ridge, sequential
+from lapwing.solvers.ngrams import exact
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.rare import RareSolver
 from lapwing.stats.objective import PriorArrays, certify
+from lapwing.stats.past import Past
 from lapwing.stats.priors import Gaussian, Laplace
 from lapwing.stats.result import FitResult
+from lapwing.text import TextSettings
+from lapwing.text.ngrams import ngram_space
 
 N, D, K = 14, 6, 3
 LINKS = ("logit", "probit")
@@ -37,12 +41,12 @@ def kernel(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         monkeypatch.setattr("lapwing.solvers.newton.DENSE", 1)
 
 
-def proven(found: FitResult, prior: PriorArrays, link: str, tol: float = 1e-6) -> float:
+def proven(result: FitResult, prior: PriorArrays, link: str, tol: float = 1e-6) -> float:
     X, y, c = data()
-    proof = certify(X, y, prior, found.weights, found.dual, c, link)
-    assert found.converged
+    proof = certify(X, y, prior, result.weights, result.dual, c, link)
+    assert result.converged
     assert proof.gap <= tol * proof.objective
-    assert found.objective == pytest.approx(proof.objective)
+    assert result.objective == pytest.approx(proof.objective)
     return proof.objective
 
 
@@ -59,11 +63,11 @@ def test_newton(monkeypatch: pytest.MonkeyPatch, name: str, link: str, standardi
     X, y, c = data()
     for prior in (Laplace(), Gaussian()):
         arrays = prior.compile(2.0, D)
-        found = newton.fit(Problem(X, c if standardize else None), y, c, arrays, variance=2.0, tol=1e-7, link=link)
-        assert found.converged
-        assert found.gap <= 1e-7 * found.objective
+        result = newton.fit(Problem(X, c if standardize else None), y, c, arrays, variance=2.0, tol=1e-7, link=link)
+        assert result.converged
+        assert result.gap <= 1e-7 * result.objective
         if not standardize:
-            proven(found, arrays, link)
+            proven(result, arrays, link)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -73,8 +77,8 @@ def test_those_of_the_papers(link: str) -> None:
     for prior in (Laplace(), Gaussian()):
         arrays = prior.compile(2.0, D)
         for fit in fits:
-            found = fit(Problem(X), y, c, arrays, variance=2.0, tol=1e-7, link=link)
-            assert proven(found, arrays, link, 1e-4) == pytest.approx(best(arrays, link), rel=1e-4)
+            result = fit(Problem(X), y, c, arrays, variance=2.0, tol=1e-7, link=link)
+            assert proven(result, arrays, link, 1e-4) == pytest.approx(best(arrays, link), rel=1e-4)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -94,8 +98,8 @@ def test_one_ridge_category(monkeypatch: pytest.MonkeyPatch, link: str) -> None:
     kernel(monkeypatch, "large")
     X, y, c = data()
     arrays = Gaussian().compile(2.0, D)
-    found = newton.fit(Problem(X, once=True), y, c, arrays, variance=2.0, tol=1e-7, link=link)
-    assert proven(found, arrays, link) == pytest.approx(best(arrays, link), rel=1e-6)
+    result = newton.fit(Problem(X, once=True), y, c, arrays, variance=2.0, tol=1e-7, link=link)
+    assert proven(result, arrays, link) == pytest.approx(best(arrays, link), rel=1e-6)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -103,18 +107,18 @@ def test_rare_categories(link: str) -> None:
     X, y, c = data()
     problem, arrays = Problem(X), Laplace().compile(2.0, D)
     positives = np.flatnonzero(y > 0.0)
-    found = RareSolver(problem, c).fit(positives, problem.merge(arrays), tol=1e-7, link=link)
-    assert found.converged
-    assert found.objective == pytest.approx(best(arrays, link), rel=1e-6)
+    result = RareSolver(problem, c).fit(positives, problem.merge(arrays), tol=1e-7, link=link)
+    assert result.converged
+    assert result.objective == pytest.approx(best(arrays, link), rel=1e-6)
 
 
 def test_selected_ridge_with_the_full_hessian() -> None:
     X, y, c = data()
     problem, arrays = Problem(X), Gaussian().compile(2.0, D)
     ridge = newton.fit(problem, y, c, arrays, variance=2.0, tol=1e-9)
-    found = selected_ridge.select(problem, y, c, problem.merge(arrays), ridge.weights, 0.3, "full")
-    assert found.kkt <= selected_ridge.KKT
-    assert found.objective >= ridge.objective - 1e-9
+    result = selected_ridge.select(problem, y, c, problem.merge(arrays), ridge.weights, 0.3, "full")
+    assert result.kkt <= selected_ridge.KKT
+    assert result.objective >= ridge.objective - 1e-9
 
 
 @pytest.mark.parametrize("prior", [Laplace(), Gaussian()], ids=lambda prior: prior.name)
@@ -122,7 +126,52 @@ def test_all_classes_in_one_problem(prior: Laplace | Gaussian) -> None:
     X, _, c = data()
     labels = np.arange(N) % K
     arrays = PriorArrays(*(np.tile(part, (K, 1)) for part in prior.compile(2.0, D)))
-    found = multinomial.fit(Problem(X), labels, c, arrays, tol=1e-6)
-    proof = certify(X, labels, arrays, found.weights, found.dual, c)
-    assert found.converged
+    result = multinomial.fit(Problem(X), labels, c, arrays, tol=1e-6)
+    proof = certify(X, labels, arrays, result.weights, result.dual, c)
+    assert result.converged
     assert proof.gap <= 1e-5 * proof.objective
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_few_documents_of_many_features(link: str) -> None:
+    draw = np.random.default_rng(3)
+    X, y, c = sp.csr_matrix(draw.normal(size=(6, 13))), np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0]), np.ones(6)
+    problem, arrays = Problem(X), Gaussian().compile(2.0, 13)
+    assert dense.among_documents(problem, arrays)
+    result = newton.fit(problem, y, c, arrays, variance=2.0, tol=1e-7, link=link)
+    proof = certify(X, y, arrays, result.weights, result.dual, c, link)
+    assert proof.gap <= 1e-6 * proof.objective
+
+
+@pytest.mark.parametrize("prior", [Laplace(), Gaussian()], ids=lambda prior: prior.name)
+def test_few_sparse_columns(monkeypatch: pytest.MonkeyPatch, prior: Laplace | Gaussian) -> None:
+    monkeypatch.setattr(dense, "SMALL", -1)
+    draw = np.random.default_rng(5)
+    X, c = sp.random(40, D, density=0.2, random_state=5, format="csr"), np.ones(40)
+    y = np.where(draw.random(40) < 0.4, 1.0, -1.0)
+    problem, arrays = Problem(X), prior.compile(2.0, D)
+    assert dense.by_rows(problem)
+    assert dense.is_better(problem, smooth=newton.is_smooth(arrays))
+    result = newton.fit(problem, y, c, arrays, variance=2.0, tol=1e-7)
+    proof = certify(X, y, arrays, result.weights, result.dual, c)
+    assert proof.gap <= 1e-6 * proof.objective
+
+
+def test_after_documents_that_are_gone() -> None:
+    X, y, c = data()
+    for prior in (Laplace(), Gaussian()):
+        arrays = prior.compile(2.0, D)
+        result = sequential.fit(X, y, c, arrays, Past.none(), np.zeros(D + 1), variance=2.0, tol=1e-7)
+        assert proven(result, arrays, "logit") == pytest.approx(best(arrays, "logit"), rel=1e-6)
+
+
+def test_all_ngrams() -> None:
+    texts = ["a b a", "b a c", "c c a b", "a b", "c b a", "b c"]
+    y, c = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0]), np.ones(6)
+    with np.errstate(over="ignore"):  # hashes wrap around, of which plain Python would warn
+        space = ngram_space(texts, TextSettings.for_ngrams())
+        fit = exact(space, y, c, variance=2.0, tol=1e-7)
+    every = np.arange(len(space.node))
+    listed = newton.fit(Problem(space.columns(every).tocsr()), y, c, Laplace().compile(2.0, len(every)), variance=2.0)
+    assert fit.result.converged
+    assert fit.result.objective == pytest.approx(listed.objective, rel=1e-3)

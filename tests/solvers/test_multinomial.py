@@ -42,13 +42,13 @@ def fit(X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, **op
 
 
 def assert_certified(
-    X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, found: FitResult, tol: float = TOL
+    X: sp.csr_matrix, y: np.ndarray, c: np.ndarray, prior: PriorArrays, result: FitResult, tol: float = TOL
 ) -> None:
-    proof = certify(X, y, prior, found.weights, found.dual, c)
-    assert found.converged
-    assert proof.objective == pytest.approx(found.objective, rel=1e-9)
+    proof = certify(X, y, prior, result.weights, result.dual, c)
+    assert result.converged
+    assert proof.objective == pytest.approx(result.objective, rel=1e-9)
     assert proof.relative_gap <= tol * (1 + 1e-6) + 1e-12
-    assert proof.kkt == pytest.approx(found.kkt, abs=1e-8 * (1 + np.abs(X).sum()))
+    assert proof.kkt == pytest.approx(result.kkt, abs=1e-8 * (1 + np.abs(X).sum()))
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
@@ -82,9 +82,9 @@ def test_priors_of_every_kind_at_once(seed: int) -> None:
     if seed % 3 == 0:
         for part in (prior.mode, prior.lower, prior.upper):
             part[0] = 0.0
-    found = fit(X, y, c, prior, merge=False)
-    assert_certified(X, y, c, prior, found)
-    assert np.all((found.weights >= prior.lower) & (found.weights <= prior.upper))
+    result = fit(X, y, c, prior, merge=False)
+    assert_certified(X, y, c, prior, result)
+    assert np.all((result.weights >= prior.lower) & (result.weights <= prior.upper))
 
 
 def subgradient_distances(
@@ -118,11 +118,11 @@ def test_optimality_with_modes_signs_infinite_and_tiny_variances(seed: int) -> N
     tiny = (rng.random(shape) < 0.1) & ~flat
     l1[tiny], l1[flat], side[flat] = 1e9, 0.0, 0
     prior = PriorArrays(mode, l1, np.zeros(shape), np.where(side > 0, mode, -np.inf), np.where(side < 0, mode, np.inf))
-    found = fit(X, y, c, prior, merge=False)
-    assert found.converged
-    np.testing.assert_array_equal(found.weights[tiny], mode[tiny])
-    assert np.all((found.weights >= prior.lower) & (found.weights <= prior.upper))
-    distance = subgradient_distances(X, y, c, prior, found.weights)
+    result = fit(X, y, c, prior, merge=False)
+    assert result.converged
+    np.testing.assert_array_equal(result.weights[tiny], mode[tiny])
+    assert np.all((result.weights >= prior.lower) & (result.weights <= prior.upper))
+    distance = subgradient_distances(X, y, c, prior, result.weights)
     assert np.all(distance <= 0.01 * np.maximum(l1, 0.1))
 
 
@@ -133,11 +133,11 @@ def test_infinite_variance(seed: int) -> None:
     X, y, c, classes = random_problem(seed)
     y[:classes], c = np.arange(classes)[: len(y)], c + 0.5
     arrays = stacked(Laplace(), 1.0, X.shape[1], classes, np.inf)
-    found = fit(X, y, c, arrays)
-    proof = certify(X, y, arrays, found.weights, found.dual, c)
-    assert np.isnan(found.gap)
+    result = fit(X, y, c, arrays)
+    proof = certify(X, y, arrays, result.weights, result.dual, c)
+    assert np.isnan(result.gap)
     assert np.isnan(proof.gap)
-    assert found.converged
+    assert result.converged
     assert proof.relative_gap <= TOL * (1 + 1e-6) + 1e-12
 
 
@@ -151,11 +151,11 @@ def test_one_coefficient_told_its_mode(prior: Prior, variance: float) -> None:
     arrays.l1[1, 0], arrays.l2[1, 0], arrays.mode[1, 0] = l1, l2, 0.7
     free = PriorArrays(*(part.copy() for part in arrays))
     free.l1[1, 0] = free.l2[1, 0] = 0.0
-    found = fit(X, y, c, arrays, merge=False).weights[1, 0]
+    result = fit(X, y, c, arrays, merge=False).weights[1, 0]
     if variance < 1.0:
-        assert found == pytest.approx(0.7, abs=1e-6)
+        assert result == pytest.approx(0.7, abs=1e-6)
     else:
-        assert found == pytest.approx(fit(X, y, c, free, merge=False).weights[1, 0], abs=1e-2)
+        assert result == pytest.approx(fit(X, y, c, free, merge=False).weights[1, 0], abs=1e-2)
 
 
 def test_against_a_general_optimiser() -> None:
@@ -169,9 +169,9 @@ def test_against_a_general_optimiser() -> None:
         return float(c @ (log_sum_exp(scores) - scores[np.arange(len(y)), y]) + 0.25 * np.sum(beta**2))
 
     best = minimize(objective, np.zeros(arrays.mode.size), method="BFGS", options={"gtol": 1e-7})
-    found = fit(X, y, c, arrays)
-    assert found.objective == pytest.approx(best.fun, rel=1e-8)
-    np.testing.assert_allclose(found.weights.ravel(), best.x, atol=1e-3)
+    result = fit(X, y, c, arrays)
+    assert result.objective == pytest.approx(best.fun, rel=1e-8)
+    np.testing.assert_allclose(result.weights.ravel(), best.x, atol=1e-3)
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
@@ -189,10 +189,10 @@ def test_order_of_classes_and_columns_does_not_matter(prior: Prior) -> None:
     rng = np.random.default_rng(0)
     arrays = stacked(prior, 1.0, X.shape[1], classes)
     order, columns = rng.permutation(classes), rng.permutation(X.shape[1])
-    found = fit(X, y, c, arrays)
+    result = fit(X, y, c, arrays)
     other = fit(X[:, columns].tocsr(), np.argsort(order)[y], c, arrays)
-    assert other.objective == pytest.approx(found.objective, rel=1e-7)
-    scores = X @ found.weights[:, :-1].T + found.weights[:, -1]
+    assert other.objective == pytest.approx(result.objective, rel=1e-7)
+    scores = X @ result.weights[:, :-1].T + result.weights[:, -1]
     again = X[:, columns] @ other.weights[:, :-1].T + other.weights[:, -1]
     relative = scores - scores.mean(axis=1, keepdims=True)
     np.testing.assert_allclose((again - again.mean(axis=1, keepdims=True)), relative[:, order], atol=2e-2)
@@ -213,11 +213,11 @@ def test_two_classes_with_one_for_reference_are_the_binary_model() -> None:
         arrays = stacked(prior, 1.0, X.shape[1], 2)
         for part in (arrays.mode, arrays.lower, arrays.upper):
             part[0] = 0.0
-        found = fit(X, y, c, arrays)
+        result = fit(X, y, c, arrays)
         binary = newton.fit(Problem(X), 2.0 * y - 1.0, c, prior.compile(1.0, X.shape[1]), variance=1.0, tol=TOL)
-        assert not found.weights[0].any()
-        assert found.objective == pytest.approx(binary.objective, rel=1e-7)
-        np.testing.assert_allclose(found.weights[1], binary.weights, atol=1e-3)
+        assert not result.weights[0].any()
+        assert result.objective == pytest.approx(binary.objective, rel=1e-7)
+        np.testing.assert_allclose(result.weights[1], binary.weights, atol=1e-3)
 
 
 def test_centred_columns_without_filling_the_matrix() -> None:
@@ -225,9 +225,9 @@ def test_centred_columns_without_filling_the_matrix() -> None:
     arrays = stacked(Laplace(), 1.0, X.shape[1], classes)
     weight = np.ones(len(y))
     problem = Problem(X, weight, merge=False)
-    found = multinomial.fit(problem, y, c, arrays, tol=TOL)
+    result = multinomial.fit(problem, y, c, arrays, tol=TOL)
     dense = X.toarray()
     scale = np.where(dense.std(axis=0) > 0, dense.std(axis=0), 1.0)
     other = fit(sp.csr_matrix((dense - dense.mean(axis=0)) / scale), y, c, arrays, merge=False)
-    assert found.converged
-    assert found.objective == pytest.approx(other.objective, rel=1e-7)
+    assert result.converged
+    assert result.objective == pytest.approx(other.objective, rel=1e-7)

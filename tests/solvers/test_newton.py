@@ -41,15 +41,15 @@ def assert_certified(
     y: np.ndarray,
     c: np.ndarray,
     prior: PriorArrays,
-    found: FitResult,
+    result: FitResult,
     tol: float,
     link: str = "logit",
 ) -> None:
-    proof = certify(X, y, prior, found.weights, found.dual, c, link)
-    assert found.converged
-    assert proof.objective == pytest.approx(found.objective, rel=1e-10)
+    proof = certify(X, y, prior, result.weights, result.dual, c, link)
+    assert result.converged
+    assert proof.objective == pytest.approx(result.objective, rel=1e-10)
     assert proof.relative_gap <= tol * (1 + 1e-6) + 1e-13
-    assert proof.kkt == pytest.approx(found.kkt, abs=1e-8 * (1 + np.abs(X).sum()))
+    assert proof.kkt == pytest.approx(result.kkt, abs=1e-8 * (1 + np.abs(X).sum()))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -57,8 +57,8 @@ def test_the_dual_point_is_that_of_the_gap(seed: int) -> None:
     """Feasible as it is, also far from the optimum."""
     X, y, c = random_problem(seed)
     prior = Laplace().compile(1.0, X.shape[1])
-    found = fit(X, y, c, prior, tol=1e-2)
-    z = np.append(X.T @ (c * y * found.dual), np.sum(c * y * found.dual))
+    result = fit(X, y, c, prior, tol=1e-2)
+    z = np.append(X.T @ (c * y * result.dual), np.sum(c * y * result.dual))
     assert np.all(np.abs(z) <= prior.l1 * (1.0 + 1e-9))
 
 
@@ -83,10 +83,10 @@ def test_modes_and_bounds(link: str, seed: int) -> None:
     lower = np.where(rng.random(size) < 0.3, mode, -np.inf)
     upper = np.where((rng.random(size) < 0.3) & np.isinf(lower), mode, np.inf)
     prior = PriorArrays(mode, rng.uniform(0.1, 2, size), rng.choice([0.0, 0.5], size), lower, upper)
-    found = newton.fit(Problem(X, merge=False), y, c, prior, variance=1.0, tol=1e-9, link=link)
-    assert np.all(found.weights >= lower)
-    assert np.all(found.weights <= upper)
-    assert_certified(X, y, c, prior, found, 1e-9, link)
+    result = newton.fit(Problem(X, merge=False), y, c, prior, variance=1.0, tol=1e-9, link=link)
+    assert np.all(result.weights >= lower)
+    assert np.all(result.weights <= upper)
+    assert_certified(X, y, c, prior, result, 1e-9, link)
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
@@ -114,11 +114,11 @@ def test_identical_columns_share_their_weight() -> None:
     X, y, c = random_problem(3)
     doubled = sp.hstack([X, X[:, :4], X[:, :4]], format="csr")
     for prior in PRIORS:
-        found = fit(doubled, y, c, prior.compile(1.0, doubled.shape[1]))
+        result = fit(doubled, y, c, prior.compile(1.0, doubled.shape[1]))
         d = X.shape[1]
-        np.testing.assert_array_equal(found.weights[:4], found.weights[d : d + 4])
-        np.testing.assert_array_equal(found.weights[:4], found.weights[d + 4 : d + 8])
-        assert_certified(doubled, y, c, prior.compile(1.0, doubled.shape[1]), found, 1e-9)
+        np.testing.assert_array_equal(result.weights[:4], result.weights[d : d + 4])
+        np.testing.assert_array_equal(result.weights[:4], result.weights[d + 4 : d + 8])
+        assert_certified(doubled, y, c, prior.compile(1.0, doubled.shape[1]), result, 1e-9)
 
 
 @both_links
@@ -141,14 +141,14 @@ def test_a_ridge_fit_that_is_the_only_one(link: str, seed: int, monkeypatch: pyt
 @given(seed=st.integers(0, 10**6))
 def test_a_strong_enough_prior_leaves_the_intercept_only(seed: int) -> None:
     X, y, c = random_problem(seed)
-    free = fit(sp.csr_matrix((X.shape[0], 0)), y, c, Laplace().compile(1.0, 0))
+    free = fit(sp.csr_matrix((X.shape[0], 0)), y, c, Laplace().compile(1.0, 0), tol=1e-13)  # the pull is of its root
     pull = c * y / (1 + np.exp(y * free.weights[-1]))
     largest = np.abs(X.T @ pull).max()
     prior = Laplace().compile(1.0, X.shape[1])
     prior.l1[:-1] = largest * (1 + 1e-6)
-    found = fit(X, y, c, prior)
-    assert not found.weights[:-1].any()
-    assert found.weights[-1] == pytest.approx(free.weights[-1], abs=1e-4)
+    result = fit(X, y, c, prior)
+    assert not result.weights[:-1].any()
+    assert result.weights[-1] == pytest.approx(free.weights[-1], abs=1e-4)
     prior.l1[:-1] = largest * 0.9
     assert fit(X, y, c, prior).weights[:-1].any()
 
@@ -190,9 +190,9 @@ def test_many_documents_alike_blur_no_certificate(value: float, weight: float, t
     X[:40, :6], X[positive[:3], 6] = words, value * np.array([1.0, 1.3, 0.7])
     c = np.where(np.arange(120) == positive[0], weight, 1.0)
     arrays = Laplace().compile(2.0 / 0.3**2, 7)
-    found = fit(sp.csr_matrix(X), y, c, arrays, tol)
-    assert found.converged
-    assert certify(sp.csr_matrix(X), y, arrays, found.weights, found.dual, c).relative_gap <= tol * (1 + 1e-6)
+    result = fit(sp.csr_matrix(X), y, c, arrays, tol)
+    assert result.converged
+    assert certify(sp.csr_matrix(X), y, arrays, result.weights, result.dual, c).relative_gap <= tol * (1 + 1e-6)
 
 
 HARD = {
@@ -219,14 +219,14 @@ def test_what_breaks_others(link: str, case: str, variance: float, prior: Prior)
     X, y, _ = random_problem(5, n=60, d=30)
     X, y = HARD[case](X, y)
     arrays = prior.compile(variance, X.shape[1])
-    found = fit(X, y, np.ones(len(y)), arrays, tol=1e-6, link=link)
-    proof = certify(X, y, arrays, found.weights, found.dual, link=link)
+    result = fit(X, y, np.ones(len(y)), arrays, tol=1e-6, link=link)
+    proof = certify(X, y, arrays, result.weights, result.dual, link=link)
     # Beyond 1e10 a gradient, and so the dual constraint or the gap, is only known to the rounding of a column's sum.
     noise = np.finfo(float).eps * np.append(np.asarray(abs(X).sum(axis=0)), len(y))
     rounding = (
-        4 * noise.max() / arrays.l1.min() if arrays.l1.all() else np.sum(noise**2 / (2 * arrays.l2)) / found.objective
+        4 * noise.max() / arrays.l1.min() if arrays.l1.all() else np.sum(noise**2 / (2 * arrays.l2)) / result.objective
     )
-    assert found.converged or rounding > 1e-6
+    assert result.converged or rounding > 1e-6
     assert proof.relative_gap <= max(1.001e-6, rounding)
 
 
@@ -242,13 +242,13 @@ def test_categories_fitted_together_are_those_fitted_alone(standardize: bool, li
     variances = draw.choice([0.01, 1.0, 1e4], size=11).tolist()
     given_priors = [Gaussian().compile(v, 40) for v in variances]
     together = newton.fit_many(problem, Y, weights, given_priors, variances=variances, tol=1e-8, link=link)
-    for k, found in enumerate(together):
+    for k, result in enumerate(together):
         alone = newton.fit(problem, Y[k], weights[k], given_priors[k], variance=variances[k], tol=1e-8, link=link)
-        assert found.converged
-        assert np.array_equal(found.weights, alone.weights)
-        assert (found.objective, found.gap, found.rounds) == (alone.objective, alone.gap, alone.rounds)
+        assert result.converged
+        assert np.array_equal(result.weights, alone.weights)
+        assert (result.objective, result.gap, result.rounds) == (alone.objective, alone.gap, alone.rounds)
         if not standardize:
-            proof = certify(X, Y[k], given_priors[k], found.weights, found.dual, weights[k], link=link)
+            proof = certify(X, Y[k], given_priors[k], result.weights, result.dual, weights[k], link=link)
             assert proof.relative_gap <= 1.001e-8
 
 
@@ -256,12 +256,12 @@ def test_a_free_intercept_has_no_gap_but_a_kkt_bound() -> None:
     X, y, c = random_problem(8)
     for prior in PRIORS:
         arrays = prior.compile(1.0, X.shape[1], np.inf)
-        found = fit(X, y, c, arrays, tol=1e-8)
-        proof = certify(X, y, arrays, found.weights, found.dual, c)
-        assert found.converged
-        assert np.isnan(found.gap)
+        result = fit(X, y, c, arrays, tol=1e-8)
+        proof = certify(X, y, arrays, result.weights, result.dual, c)
+        assert result.converged
+        assert np.isnan(result.gap)
         assert proof.kkt_bound <= 1.01e-8 * proof.objective
-        assert abs(np.sum(c * y / (1 + np.exp(y * (X @ found.weights[:-1] + found.weights[-1]))))) < 1e-5
+        assert abs(np.sum(c * y / (1 + np.exp(y * (X @ result.weights[:-1] + result.weights[-1]))))) < 1e-5
 
 
 def test_wide_and_very_wide() -> None:
@@ -288,12 +288,12 @@ def test_a_wide_working_set_needs_no_matrix(standardize: bool, monkeypatch: pyte
         monkeypatch.setattr(newton, "SMALL", -1)
         monkeypatch.setattr(newton, "DENSE", dense)
         monkeypatch.setattr(newton, "WIDER", dense)
-        found = newton.fit(problem, y, c, arrays, variance=1e4, tol=1e-6)
-        assert found.converged
-        assert np.count_nonzero(found.weights) > 400
+        result = newton.fit(problem, y, c, arrays, variance=1e4, tol=1e-6)
+        assert result.converged
+        assert np.count_nonzero(result.weights) > 400
         if not standardize:
-            assert_certified(X, y, c, arrays, found, 1e-6)
-        objectives.append(found.objective)
+            assert_certified(X, y, c, arrays, result, 1e-6)
+        objectives.append(result.objective)
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
 
 
@@ -305,6 +305,6 @@ def test_a_start_at_features_of_documents_that_weigh_nothing() -> None:
     for prior in PRIORS:
         arrays = prior.compile(10.0, X.shape[1])
         start = np.clip(np.ones(X.shape[1] + 1), arrays.lower, arrays.upper)
-        found = newton.fit(Problem(X), y, c, arrays, variance=10.0, tol=1e-9, start=start)
-        assert_certified(X, y, c, arrays, found, 1e-9)
-        assert np.abs(found.weights[-6:-1]).max() <= 1e-5
+        result = newton.fit(Problem(X), y, c, arrays, variance=10.0, tol=1e-9, start=start)
+        assert_certified(X, y, c, arrays, result, 1e-9)
+        assert np.abs(result.weights[-6:-1]).max() <= 1e-5

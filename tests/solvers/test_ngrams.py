@@ -32,10 +32,10 @@ class Case:
         rng = np.random.default_rng(seed)
         self.y = np.where(rng.random(len(documents)) < 0.5, 1.0, -1.0)
         self.weight = rng.integers(0, 3, len(documents)) + rng.random() * rng.integers(0, 2)
-        found = enumerate_ngrams(documents, chars=chars, **limits)
-        assume(bool(found) and self.weight.any())
-        self.ngrams = {("" if chars else " ").join(ngram): rows for ngram, rows in found.items()}
-        self.matrix = explicit_matrix(found, len(documents))
+        features = enumerate_ngrams(documents, chars=chars, **limits)
+        assume(bool(features) and self.weight.any())
+        self.ngrams = {("" if chars else " ").join(ngram): rows for ngram, rows in features.items()}
+        self.matrix = explicit_matrix(features, len(documents))
         self.space = ngram_space(documents, CHARS if chars else WORDS, **limits)
         self.rng = rng
 
@@ -51,10 +51,10 @@ CASES = st.builds(Case, corpora(least=2), st.integers(0, 10**6), st.booleans(), 
 def test_search_finds_all_above_the_floor(case: Case, floor: float) -> None:
     pull = case.rng.normal(size=len(case.y)).round(2)
     slopes = {name: sum(pull[i] for i in rows) for name, rows in case.ngrams.items()}
-    classes, found = search(case.space, pull, floor)
+    classes, result = search(case.space, pull, floor)
     close = 1e-12  # sums taken in another order
     names = case.space.names(classes)
-    for name, slope in zip(names, found, strict=True):
+    for name, slope in zip(names, result, strict=True):
         assert slope == pytest.approx(slopes[name], abs=close)
     documents = {case.ngrams[name] for name in names}
     assert documents >= {case.ngrams[name] for name, slope in slopes.items() if abs(slope) > floor + close}
@@ -115,21 +115,21 @@ def test_exact_is_the_optimum_over_every_ngram(
     case: Case, log_variance: float, intercept_variance: float | None
 ) -> None:
     variance = 10.0**log_variance
-    found = exact(case.space, case.y, case.weight, variance=variance, intercept_variance=intercept_variance, tol=1e-10)
+    result = exact(case.space, case.y, case.weight, variance=variance, intercept_variance=intercept_variance, tol=1e-10)
     prior = Laplace().compile(variance, case.matrix.shape[1], intercept_variance)
     explicit = newton.fit(Problem(case.matrix), case.y, case.weight, prior, variance=variance, tol=1e-10)
-    assert found.result.converged
-    assert found.result.objective == pytest.approx(explicit.objective, rel=1e-8)
+    assert result.result.converged
+    assert result.result.objective == pytest.approx(explicit.objective, rel=1e-8)
     # The same weights and the same dual point prove it on the matrix of all n-grams.
     column = {name: j for j, name in enumerate(case.ngrams)}
     weights = np.zeros(len(column) + 1)
-    weights[[column[name] for name in case.space.names(found.classes)]] = found.result.weights[:-1]
-    weights[-1] = found.result.weights[-1]
-    proof = certify(case.matrix, case.y, prior, weights, found.result.dual, case.weight)
-    assert proof.objective == pytest.approx(found.result.objective, rel=1e-10)
+    weights[[column[name] for name in case.space.names(result.classes)]] = result.result.weights[:-1]
+    weights[-1] = result.result.weights[-1]
+    proof = certify(case.matrix, case.y, prior, weights, result.result.dual, case.weight)
+    assert proof.objective == pytest.approx(result.result.objective, rel=1e-10)
     assert proof.gap <= 1e-10 * proof.objective + 1e-12
-    assert proof.kkt == pytest.approx(found.result.kkt, abs=1e-9)
-    np.testing.assert_allclose(found.scores(case.space), case.matrix @ weights[:-1] + weights[-1], atol=1e-12)
+    assert proof.kkt == pytest.approx(result.result.kkt, abs=1e-9)
+    np.testing.assert_allclose(result.scores(case.space), case.matrix @ weights[:-1] + weights[-1], atol=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -137,12 +137,12 @@ def test_exact_is_the_optimum_over_every_ngram(
 def test_a_free_intercept_is_certified_by_its_violations(case: Case, log_variance: float) -> None:
     assume(len(set(case.y[case.weight > 0])) == 2)
     variance = 10.0**log_variance
-    found = exact(case.space, case.y, case.weight, variance=variance, intercept_variance=np.inf, tol=1e-9)
+    result = exact(case.space, case.y, case.weight, variance=variance, intercept_variance=np.inf, tol=1e-9)
     prior = Laplace().compile(variance, case.matrix.shape[1], np.inf)
     explicit = newton.fit(Problem(case.matrix), case.y, case.weight, prior, variance=variance, tol=1e-9)
-    assert np.isnan(found.result.gap)
-    assert found.result.converged
-    assert found.result.objective == pytest.approx(explicit.objective, rel=1e-7)
+    assert np.isnan(result.result.gap)
+    assert result.result.converged
+    assert result.result.objective == pytest.approx(explicit.objective, rel=1e-7)
 
 
 @settings(max_examples=40, deadline=None)
@@ -164,11 +164,11 @@ def test_greedy_stops_when_scores_settle_or_when_told() -> None:
     assert changes[-1] <= CHANGE < min(changes[:-1])
     assert settled.result.converged
     assert np.isnan(settled.result.gap)
-    told = greedy(space, y, np.ones(60), variance=2.0, steps=7)
-    assert told.result.rounds == 7
-    assert len(told.classes) <= 7
-    pull = y * sigmoid(-y * told.scores(space))
-    assert told.result.kkt == pytest.approx(np.abs(search(space, pull, 0.0)[1]).max())
+    result = greedy(space, y, np.ones(60), variance=2.0, steps=7)
+    assert result.result.rounds == 7
+    assert len(result.classes) <= 7
+    pull = y * sigmoid(-y * result.scores(space))
+    assert result.result.kkt == pytest.approx(np.abs(search(space, pull, 0.0)[1]).max())
     # A document of weight 2 is the document twice, one of weight 0 is not there.
     weight = np.r_[2.0, 0.0, np.ones(58)]
     repeated = ngram_space([documents[0], documents[0], *documents[2:]], WORDS)

@@ -79,17 +79,17 @@ def problem(seed: int, shape: Prior, free: int = 0, n: int = 60, d: int = 12) ->
         table = table + PriorTable({m: {"mode": 0.7, "variance": "0.5x", "sign": "+"} for m in ("w3", "w4")}, shape)
     columns = Columns(names, sp.csr_matrix(X))
     arrays = table.bind(columns, "yes").compile(float(10.0 ** draw.uniform(-2, 2)), d)
-    made = Problem(columns.matrix, kinds=table.kinds(columns))
-    return X, y, draw.choice([0.5, 1.0, 2.0], size=n), arrays, made
+    case = Problem(columns.matrix, kinds=table.kinds(columns))
+    return X, y, draw.choice([0.5, 1.0, 2.0], size=n), arrays, case
 
 
-def solved(solver: Any, made: Problem, y: np.ndarray, c: np.ndarray, arrays: PriorArrays, link: str) -> FitResult:
+def solved(solver: Any, result: Problem, y: np.ndarray, c: np.ndarray, arrays: PriorArrays, link: str) -> FitResult:
     options: dict[str, Any] = (
         {"tol": 1e-7 if arrays.flat.any() else 1e-10} if solver is newton else {"tol": 1e-9, "max_iter": 100_000}
     )
-    found: FitResult = solver.fit(made, y, c, arrays, variance=1.0, link=link, **options)
-    assert found.converged
-    return found
+    fit: FitResult = solver.fit(result, y, c, arrays, variance=1.0, link=link, **options)
+    assert fit.converged
+    return fit
 
 
 @every_size
@@ -110,16 +110,16 @@ def test_the_optimality_conditions_of_clg(shape: Prior, link: str, seed: int, fr
 
 
 def conditions(solver: Any, shape: Prior, link: str, seed: int, free: int) -> None:
-    X, y, c, arrays, made = problem(seed, shape, free)
-    found = solved(solver, made, y, c, arrays, link)
-    gap = float(np.nan_to_num(found.gap))
-    assert_optimal(X, y, c, arrays, found.weights, link, 2e-3, gap)
-    assert found.kkt <= 2e-3 + np.max(left_open(X, c, arrays, arrays.mode, gap))
-    assert np.isnan(found.gap) == bool(free)
+    X, y, c, arrays, case = problem(seed, shape, free)
+    result = solved(solver, case, y, c, arrays, link)
+    gap = float(np.nan_to_num(result.gap))
+    assert_optimal(X, y, c, arrays, result.weights, link, 2e-3, gap)
+    assert result.kkt <= 2e-3 + np.max(left_open(X, c, arrays, arrays.mode, gap))
+    assert np.isnan(result.gap) == bool(free)
     tight = (arrays.l1 > 1e5) | (arrays.l2 > 1e11)
-    np.testing.assert_allclose(found.weights[tight], arrays.mode[tight], atol=1e-8)
+    np.testing.assert_allclose(result.weights[tight], arrays.mode[tight], atol=1e-8)
     if solver is newton:
-        assert_optimal(X, y, c, arrays, found.weights, link, 5e-4, gap)
+        assert_optimal(X, y, c, arrays, result.weights, link, 5e-4, gap)
 
 
 @every_size
@@ -166,9 +166,9 @@ def test_three_alike_with_a_mode_are_at_it_to_the_bit() -> None:
             np.array([lower] * 3 + [-INF] * 2), np.full(5, INF),
         )  # fmt: skip
         for solver in (newton, clg):
-            found = solver.fit(Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6)
-            assert np.all(found.weights[:3] >= lower)
+            result = solver.fit(Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6)
+            assert np.all(result.weights[:3] >= lower)
             if l1 > 1e3:
-                assert found.weights[:3].tolist() == [mode] * 3
-            again = solver.fit(Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6, start=found.weights)
+                assert result.weights[:3].tolist() == [mode] * 3
+            again = solver.fit(Problem(X), y, np.ones(30), arrays, variance=1.0, tol=1e-6, start=result.weights)
             assert np.all(again.weights[:3] >= lower)

@@ -51,11 +51,11 @@ def test_the_objective_is_the_default_solvers(
     c[0] = 1.0
     arrays, trace = prior.compile(10.0**log_variance, X.shape[1]), []
     best = newton.fit(Problem(X), y, c, arrays, variance=1.0, tol=1e-9, link=link)
-    found = fit(X, y, arrays, c, tol=1e-7, link=link, block=block, trace=trace)
-    assert found.converged
-    assert found.objective == pytest.approx(best.objective, rel=1e-6)
-    proof = certify(X, y, arrays, found.weights, found.dual, c, link)
-    assert proof.objective == pytest.approx(found.objective, rel=1e-9)
+    result = fit(X, y, arrays, c, tol=1e-7, link=link, block=block, trace=trace)
+    assert result.converged
+    assert result.objective == pytest.approx(best.objective, rel=1e-6)
+    proof = certify(X, y, arrays, result.weights, result.dual, c, link)
+    assert proof.objective == pytest.approx(result.objective, rel=1e-9)
     assert proof.relative_gap <= 1.01e-7 + 1e-12
     assert np.all(np.diff(trace) <= 1e-12 * (1.0 + np.abs(trace[:-1])))
 
@@ -70,9 +70,9 @@ def test_the_fixed_point_has_lambda_root_gamma(gamma: float) -> None:
     lam = np.sqrt(gamma)
     prior = Laplace().compile(2.0 / gamma, 10)
     np.testing.assert_allclose(prior.l1, lam)
-    found = fit(X, y, prior, link="probit", accelerate=False, tol=1e-7, max_iter=100_000)
-    assert found.converged
-    Z, beta = np.column_stack([X.toarray(), np.ones(80)]), found.weights
+    result = fit(X, y, prior, link="probit", accelerate=False, tol=1e-7, max_iter=100_000)
+    assert result.converged
+    Z, beta = np.column_stack([X.toarray(), np.ones(80)]), result.weights
     for j in range(11):
         step = np.zeros(11)
         step[j] = 1e-5
@@ -99,13 +99,13 @@ def test_the_steps_are_the_papers(n: int) -> None:
     rng = np.random.default_rng(1)
     X, y, start = rng.normal(size=(n, 12)), rng.choice([-1.0, 1.0], size=n), rng.normal(size=13)
     options = {"link": "probit", "start": start, "accelerate": False, "max_iter": 3, "tol": 1e-30}
-    found = fit(X, y, Laplace().compile(2.0, 12), **options).weights
-    np.testing.assert_allclose(found, plain_em(X, y, start, lambda b: 1.0 / abs(b), 3), rtol=1e-6)
-    found = jeffreys(X, y, **options).weights
+    result = fit(X, y, Laplace().compile(2.0, 12), **options).weights
+    np.testing.assert_allclose(result, plain_em(X, y, start, lambda b: 1.0 / abs(b), 3), rtol=1e-6)
+    result = jeffreys(X, y, **options).weights
     true = plain_em(X, y, start, lambda b: 1.0 / b**2, 3)
-    alive = found != 0.0
+    alive = result != 0.0
     assert alive.sum() >= 3
-    np.testing.assert_allclose(found[alive], true[alive], rtol=1e-6)
+    np.testing.assert_allclose(result[alive], true[alive], rtol=1e-6)
     assert np.all(np.abs(true[~alive]) < 1e-8)
 
 
@@ -114,11 +114,11 @@ def test_the_logistic_step_is_polya_gammas() -> None:
     X, y = random_problem(4, n=30, d=5)
     start = np.random.default_rng(2).normal(size=6)
     prior = Gaussian().compile(0.5, 5)
-    found = fit(X, y, prior, link="logit", start=start, accelerate=False, max_iter=1)
+    result = fit(X, y, prior, link="logit", start=start, accelerate=False, max_iter=1)
     Z = np.column_stack([X.toarray(), np.ones(30)])
     s = Z @ start
     true = np.linalg.solve(2.0 * np.eye(6) + Z.T @ (Z * (np.tanh(s / 2) / (2 * s))[:, None]), Z.T @ y / 2)
-    np.testing.assert_allclose(found.weights, true, rtol=1e-10)
+    np.testing.assert_allclose(result.weights, true, rtol=1e-10)
 
 
 @both_links
@@ -126,11 +126,11 @@ def test_the_logistic_step_is_polya_gammas() -> None:
 @given(seed=st.integers(0, 10**6), block=st.sampled_from([1000, 1000, 7]))
 def test_jeffreys_is_stationary_and_a_local_minimum(link: str, seed: int, block: int) -> None:
     X, y = random_problem(seed)
-    found = jeffreys(X, y, link=link, block=block)
-    assert found.converged
-    assert np.isnan(found.gap)
-    Z, alive = np.column_stack([X.toarray(), np.ones(len(y))]), np.flatnonzero(found.weights)
-    beta, margin = found.weights[alive], y * (Z @ found.weights)
+    result = jeffreys(X, y, link=link, block=block)
+    assert result.converged
+    assert np.isnan(result.gap)
+    Z, alive = np.column_stack([X.toarray(), np.ones(len(y))]), np.flatnonzero(result.weights)
+    beta, margin = result.weights[alive], y * (Z @ result.weights)
     theta = expit(-margin) if link == "logit" else np.sqrt(2 / np.pi) / erfcx(-margin / np.sqrt(2))
     bend = theta * (1 - theta) if link == "logit" else theta * (theta + margin)
     slope = -Z[:, alive].T @ (y * theta) + 1 / beta
@@ -138,12 +138,12 @@ def test_jeffreys_is_stationary_and_a_local_minimum(link: str, seed: int, block:
     H = Z[:, alive].T @ (Z[:, alive] * bend[:, None]) - np.diag(beta**-2)
     if len(alive):
         assert np.linalg.eigvalsh(H * np.outer(abs(beta), abs(beta)))[0] > 0
-        assert found.curvature > 0.0
-    proof = certify_stationary(X, y, found.weights, link=link)
+        assert result.curvature > 0.0
+    proof = certify_stationary(X, y, result.weights, link=link)
     assert proof.local_minimum
     assert proof.alive == len(alive)
-    assert proof.objective == pytest.approx(found.objective, rel=1e-9, abs=1e-9)
-    assert proof.curvature == pytest.approx(found.curvature, rel=1e-6, abs=1e-9)
+    assert proof.objective == pytest.approx(result.objective, rel=1e-9, abs=1e-9)
+    assert proof.curvature == pytest.approx(result.curvature, rel=1e-6, abs=1e-9)
 
 
 @both_links
@@ -183,9 +183,9 @@ def test_coefficients_that_were_let_go_come_back() -> None:
     start[-1] = 0.5
     arrays = Laplace().compile(5.0, 20)
     best = newton.fit(Problem(X), y, np.ones(50), arrays, variance=5.0, tol=1e-10, link="probit")
-    found = fit(X, y, arrays, start=start, link="probit", tol=1e-8)
+    result = fit(X, y, arrays, start=start, link="probit", tol=1e-8)
     assert np.count_nonzero(best.weights) > 3
-    assert found.objective == pytest.approx(best.objective, rel=1e-7)
+    assert result.objective == pytest.approx(best.objective, rel=1e-7)
 
 
 @both_links
@@ -197,11 +197,11 @@ def test_modes_and_standardised_columns_and_a_free_intercept(link: str) -> None:
     prior.mode[:] = rng.normal(size=16)
     for problem in (Problem(X, merge=False), Problem(X, c, merge=False)):
         best = newton.fit(problem, y, c, prior, variance=3.0, tol=1e-9, link=link)
-        found = probit_em.fit(problem, y, c, prior, variance=3.0, tol=1e-7, link=link)
-        assert found.converged
-        assert np.isnan(found.gap)
-        assert found.objective == pytest.approx(best.objective, rel=1e-6)
-        np.testing.assert_allclose(problem.scores(found.weights), problem.scores(best.weights), atol=2e-3)
+        result = probit_em.fit(problem, y, c, prior, variance=3.0, tol=1e-7, link=link)
+        assert result.converged
+        assert np.isnan(result.gap)
+        assert result.objective == pytest.approx(best.objective, rel=1e-6)
+        np.testing.assert_allclose(problem.scores(result.weights), problem.scores(best.weights), atol=2e-3)
 
 
 def test_what_em_cannot_do_is_said() -> None:
@@ -240,14 +240,14 @@ def test_what_breaks_others(prior: Prior, case: str, link: str) -> None:
     d = X.shape[1]
     arrays = prior.compile(1.0, d)
     if prior.convex:
-        found = fit(X, y, arrays, link=link)
-        assert found.converged
-        assert certify(X, y, arrays, found.weights, found.dual, link=link).relative_gap <= 1.01e-4
+        result = fit(X, y, arrays, link=link)
+        assert result.converged
+        assert certify(X, y, arrays, result.weights, result.dual, link=link).relative_gap <= 1.01e-4
     else:
-        found = jeffreys(X, y, link=link)
-        assert found.converged
-        assert certify_stationary(X, y, found.weights, link=link).local_minimum
-    assert np.isfinite(found.weights).all()
+        result = jeffreys(X, y, link=link)
+        assert result.converged
+        assert certify_stationary(X, y, result.weights, link=link).local_minimum
+    assert np.isfinite(result.weights).all()
 
 
 @pytest.mark.parametrize("ratio", [0.2, 0.3, 0.8])
@@ -255,8 +255,10 @@ def test_where_it_does_not_arrive_it_says_so(ratio: float) -> None:
     """Columns of a million under an elastic net: for some ratios EM ends far away. What it says is what is proved."""
     X, y = HARD["huge"](*random_problem(17, n=30, d=12))
     arrays = ElasticNet(ratio).compile(1.0, X.shape[1])
-    found = fit(X, y, arrays, link="probit")
-    assert found.converged == (certify(X, y, arrays, found.weights, found.dual, link="probit").relative_gap <= 1.01e-4)
+    result = fit(X, y, arrays, link="probit")
+    assert result.converged == (
+        certify(X, y, arrays, result.weights, result.dual, link="probit").relative_gap <= 1.01e-4
+    )
     best = newton.fit(Problem(X), y, np.ones(len(y)), arrays, variance=1.0, link="probit")
     assert best.converged  # and the default solver arrives
-    assert best.objective <= found.objective * (1 + 1e-4)
+    assert best.objective <= result.objective * (1 + 1e-4)

@@ -56,22 +56,22 @@ def test_the_optimum_is_that_of_the_other_kernel(
     weight[positives[0]] = 1.0
     factors = (2.5, 0.75)
     arrays = problem.merge(prior.compile(variance, D))
-    found = RareSolver(problem, weight).fit(positives, arrays, factors=factors, tol=1e-10, link=link)
+    result = RareSolver(problem, weight).fit(positives, arrays, factors=factors, tol=1e-10, link=link)
     y = np.full(N, -1.0)
     y[positives] = 1.0
     c = weight * np.where(y > 0, *factors)
     beta = problem.start(arrays)
     other = newton.minimise(problem, y, c, arrays, beta, 1e-10, 500, link)
-    assert found.converged
-    assert found.objective == pytest.approx(other.objective, rel=1e-9)
+    assert result.converged
+    assert result.objective == pytest.approx(other.objective, rel=1e-9)
     rows = problem.matrix.rows
     merged = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(N, len(problem.offset) - 1))
-    proof = certify(merged, y, arrays, whole(found, problem), found.dual(N), c, link)
-    assert proof.objective == pytest.approx(found.objective, rel=1e-11)
+    proof = certify(merged, y, arrays, whole(result, problem), result.dual(N), c, link)
+    assert proof.objective == pytest.approx(result.objective, rel=1e-11)
     assert proof.relative_gap <= 1e-10 * (1 + 1e-4)
-    assert proof.gap == pytest.approx(found.gap, abs=1e-11 * proof.objective)
-    assert proof.kkt == pytest.approx(found.kkt, abs=1e-9)
-    assert proof.kkt_bound == pytest.approx(found.kkt_bound, abs=1e-8)
+    assert proof.gap == pytest.approx(result.gap, abs=1e-11 * proof.objective)
+    assert proof.kkt == pytest.approx(result.kkt, abs=1e-9)
+    assert proof.kkt_bound == pytest.approx(result.kkt_bound, abs=1e-8)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4])
@@ -81,15 +81,15 @@ def test_words_ruled_out_by_bounds_have_no_price_beyond_the_penalty(tol: float) 
         X = matrix(seed)
         problem, positives = Problem(X), rare_documents(X, seed, 15)
         arrays = problem.merge(ElasticNet().compile(20.0, D))
-        found = RareSolver(problem, np.ones(N)).fit(positives, arrays, tol=tol)
+        result = RareSolver(problem, np.ones(N)).fit(positives, arrays, tol=tol)
         y = np.full(N, -1.0)
         y[positives] = 1.0
         rows = problem.matrix.rows
         merged = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(N, len(problem.offset) - 1))
-        proof = certify(merged, y, arrays, whole(found, problem), found.dual(N))
-        assert proof.gap == pytest.approx(found.gap, rel=1e-6, abs=1e-12)
-        assert proof.kkt == pytest.approx(found.kkt, rel=1e-9)
-        assert proof.kkt_bound == pytest.approx(found.kkt_bound, rel=1e-9)
+        proof = certify(merged, y, arrays, whole(result, problem), result.dual(N))
+        assert proof.gap == pytest.approx(result.gap, rel=1e-6, abs=1e-12)
+        assert proof.kkt == pytest.approx(result.kkt, rel=1e-9)
+        assert proof.kkt_bound == pytest.approx(result.kkt_bound, rel=1e-9)
 
 
 def test_a_desk_is_left_as_it_was_and_threads_change_nothing() -> None:
@@ -113,10 +113,10 @@ def test_weights_have_24_bits_in_every_feature() -> None:
     X = matrix(5)
     problem = Problem(sp.csr_matrix(sp.hstack([X, X[:, :60], X[:, :60]])))
     arrays = problem.merge(ElasticNet().compile(30.0, D + 120))
-    found = RareSolver(problem, np.ones(N)).fit(rare_documents(X, 5, 12), arrays, tol=1e-10)
-    assert found.converged
-    assert (problem.alike[found.columns] == 3).any()
-    _, weights = problem.spread_few(found.columns, found.weights)
+    docs = RareSolver(problem, np.ones(N)).fit(rare_documents(X, 5, 12), arrays, tol=1e-10)
+    assert docs.converged
+    assert (problem.alike[docs.columns] == 3).any()
+    _, weights = problem.spread_few(docs.columns, docs.weights)
     assert (weights == weights.astype(np.float32)).all()
 
 
@@ -140,7 +140,7 @@ def test_words_with_modes_of_their_own(prior: Laplace | ElasticNet) -> None:
     arrays = problem.merge(prior.compile(5.0, D))
     named, modes = np.array([2, 60, 250], np.int32), np.array([1.5, 4.0, -2.0])
     solver = RareSolver(problem, np.ones(N))
-    found = solver.fit(positives, arrays, modes=(named, modes), tol=1e-10)
+    result = solver.fit(positives, arrays, modes=(named, modes), tol=1e-10)
     mode = arrays.mode.copy()
     mode[named] = modes
     own = PriorArrays(mode, *arrays[1:])
@@ -148,18 +148,18 @@ def test_words_with_modes_of_their_own(prior: Laplace | ElasticNet) -> None:
     y[positives] = 1.0
     beta = problem.start(own)
     other = newton.minimise(problem, y, np.ones(N), own, beta, 1e-10, 500)
-    assert found.converged
-    assert found.objective == pytest.approx(other.objective, rel=1e-9)
+    assert result.converged
+    assert result.objective == pytest.approx(other.objective, rel=1e-9)
     rows = problem.matrix.rows
     merged = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(N, len(problem.offset) - 1))
-    proof = certify(merged, y, own, whole(found, problem), found.dual(N))
+    proof = certify(merged, y, own, whole(result, problem), result.dual(N))
     assert proof.relative_gap <= 1e-10 * (1 + 1e-4)
-    assert proof.kkt == pytest.approx(found.kkt, abs=1e-9)
+    assert proof.kkt == pytest.approx(result.kkt, abs=1e-9)
     plain = solver.fit(positives, arrays, tol=1e-10)
     again = solver.fit(
         positives, arrays, modes=(named, modes), tol=1e-10, start=(plain.columns, plain.weights, plain.intercept)
     )
-    assert again.objective == pytest.approx(found.objective, rel=1e-9)
+    assert again.objective == pytest.approx(result.objective, rel=1e-9)
 
 
 def test_what_it_does_not_take() -> None:

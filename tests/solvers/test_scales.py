@@ -111,13 +111,13 @@ def fit(X: np.ndarray, y: np.ndarray, prior: PriorArrays, link: str, tol: float,
 
 def optimum_or_word(X: np.ndarray, y: np.ndarray, arrays: PriorArrays, link: str, *, sparse: bool) -> FitResult:
     """Within a millionth of Newton's method in forty digits, or not said to have converged; and never NaN."""
-    found = fit(X, y, arrays, link, 1e-8, sparse=sparse)
-    assert np.isfinite(found.weights).all()
-    assert np.isfinite([found.objective, found.kkt, found.kkt_bound]).all()
-    assert np.isfinite(found.gap) or arrays.flat.any()
-    if found.converged:
-        assert found.objective <= Exact(X, y, arrays, link).least(found.weights) * (1 + 1e-6)
-    return found
+    result = fit(X, y, arrays, link, 1e-8, sparse=sparse)
+    assert np.isfinite(result.weights).all()
+    assert np.isfinite([result.objective, result.kkt, result.kkt_bound]).all()
+    assert np.isfinite(result.gap) or arrays.flat.any()
+    if result.converged:
+        assert result.objective <= Exact(X, y, arrays, link).least(result.weights) * (1 + 1e-6)
+    return result
 
 
 layouts = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
@@ -138,8 +138,8 @@ def test_columns_of_mixed_scales(
     X = (rng.normal(size=(n, d)) + rng.normal(size=d) * rng.integers(0, 2, d)) * 10.0 ** rng.uniform(-4, 4, d)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    found = optimum_or_word(X, y, prior.compile(10.0**log_variance, d, intercept_variance), link, sparse=sparse)
-    assert found.converged or sparse
+    result = optimum_or_word(X, y, prior.compile(10.0**log_variance, d, intercept_variance), link, sparse=sparse)
+    assert result.converged or sparse
 
 
 ODD = {
@@ -262,9 +262,9 @@ def test_the_best_iterate_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, signs = Problem(sp.csr_matrix(X)), np.where(y, 1.0, -1.0)
     prior, before = Gaussian().compile(1e5, 30, np.inf), np.inf
     for rounds in (1, 2, 5, 10, 20, 40, 80, 160, 320):
-        found = newton.fit(problem, signs, np.ones(len(y)), prior, variance=1e5, tol=1e-13, max_iter=rounds)
-        assert found.objective <= before * (1 + 1e-9)
-        before = found.objective
+        result = newton.fit(problem, signs, np.ones(len(y)), prior, variance=1e5, tol=1e-13, max_iter=rounds)
+        assert result.objective <= before * (1 + 1e-9)
+        before = result.objective
 
 
 def test_what_is_not_finite_is_said_and_refused() -> None:

@@ -66,21 +66,21 @@ def generic(H: np.ndarray, star: np.ndarray, alpha: float) -> np.ndarray:
 
     start = np.concatenate([np.maximum(star, 0.0), np.maximum(-star, 0.0)])
     options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 20_000, "maxfun": 200_000}
-    found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * (2 * size), options=options)
-    return np.asarray(found.x[:size] - found.x[size:])
+    result = minimize(value, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * (2 * size), options=options)
+    return np.asarray(result.x[:size] - result.x[size:])
 
 
 def surrogate(H: np.ndarray, star: np.ndarray, alpha: float, beta: np.ndarray) -> float:
     return float((beta - star) @ H @ (beta - star) + alpha * np.abs(beta).sum())
 
 
-def violation(made: Ridge, found: Selected) -> float:
-    slope = 2.0 * made.hessian @ (found.weights - made.star)
+def violation(result: Ridge, answer: Selected) -> float:
+    slope = 2.0 * result.hessian @ (answer.weights - result.star)
     return float(
         np.where(
-            found.weights == 0.0,
-            np.maximum(np.abs(slope) - found.alpha, 0.0),
-            np.abs(slope + found.alpha * np.sign(found.weights)),
+            answer.weights == 0.0,
+            np.maximum(np.abs(slope) - answer.alpha, 0.0),
+            np.abs(slope + answer.alpha * np.sign(answer.weights)),
         ).max()
     )
 
@@ -88,24 +88,24 @@ def violation(made: Ridge, found: Selected) -> float:
 @pytest.mark.parametrize("hessian", ["diagonal", "full"])
 @pytest.mark.parametrize("seed", range(6))
 def test_against_a_generic_convex_solver(hessian: str, seed: int) -> None:
-    made = ridge(variance=[0.3, 2.0, 30.0][seed % 3], seed=seed)
-    H = made.hessian if hessian == "full" else np.diag(np.diag(made.hessian))
+    case = ridge(variance=[0.3, 2.0, 30.0][seed % 3], seed=seed)
+    H = case.hessian if hessian == "full" else np.diag(np.diag(case.hessian))
     for alpha in (0.01, 0.1, 0.5, 2.0):
-        found, other = made.select(alpha, hessian).weights, generic(H, made.star, alpha)
-        best = surrogate(H, made.star, alpha, found)
-        assert best <= surrogate(H, made.star, alpha, other) + 1e-12
-        np.testing.assert_allclose(found, other, atol=2e-5)
+        result, other = case.select(alpha, hessian).weights, generic(H, case.star, alpha)
+        best = surrogate(H, case.star, alpha, result)
+        assert best <= surrogate(H, case.star, alpha, other) + 1e-12
+        np.testing.assert_allclose(result, other, atol=2e-5)
 
 
 def test_the_closed_form_by_hand() -> None:
     """Theorem 3.1, line by line."""
-    made = ridge()
-    H, alpha = np.diag(made.hessian), 1.0
-    found = made.select(alpha, "diagonal").weights
+    case = ridge()
+    H, alpha = np.diag(case.hessian), 1.0
+    result = case.select(alpha, "diagonal").weights
     cut = alpha / (2.0 * H)
-    expected = np.where(made.star > cut, made.star - cut, np.where(made.star < -cut, made.star + cut, 0.0))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert 0 < np.count_nonzero(found) < len(found)
+    expected = np.where(case.star > cut, case.star - cut, np.where(case.star < -cut, case.star + cut, 0.0))
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
+    assert 0 < np.count_nonzero(result) < len(result)
 
 
 @settings(max_examples=40, deadline=None)
@@ -113,37 +113,37 @@ def test_the_closed_form_by_hand() -> None:
     st.integers(5, 60), st.integers(1, 40), st.integers(0, 3), st.floats(-2, 4), st.floats(-4, 1), st.integers(0, 10**6)
 )
 def test_optimality_of_eq_4(n: int, d: int, alike: int, log_variance: float, log_alpha: float, seed: int) -> None:
-    made = ridge(n, d, 10.0**log_variance, seed, alike=min(alike, d))
-    found = made.select(10.0**log_alpha, "full")
-    assert violation(made, found) <= 1e-8
-    assert found.kkt <= 1e-8
+    case = ridge(n, d, 10.0**log_variance, seed, alike=min(alike, d))
+    result = case.select(10.0**log_alpha, "full")
+    assert violation(case, result) <= 1e-8
+    assert result.kkt <= 1e-8
 
 
 def test_optimality_of_eq_4_where_features_outnumber_documents() -> None:
-    made = ridge(200, 900, variance=500.0, seed=4)
+    case = ridge(200, 900, variance=500.0, seed=4)
     for alpha in (universal_penalty(900), 0.01, 1e-4):
-        assert violation(made, made.select(alpha, "full")) <= 1e-8
+        assert violation(case, case.select(alpha, "full")) <= 1e-8
 
 
 @pytest.mark.parametrize("hessian", ["diagonal", "full"])
 def test_no_penalty_is_ridge_to_the_bit(hessian: str) -> None:
-    made = ridge(alike=3)
-    found = made.select(0.0, hessian)
-    assert found.weights.tobytes() == made.star.tobytes()
-    expected = certify(made.X, made.y, made.prior, made.star, sample_weight=made.weight).objective
-    assert found.objective == pytest.approx(expected, rel=1e-12)
+    case = ridge(alike=3)
+    result = case.select(0.0, hessian)
+    assert result.weights.tobytes() == case.star.tobytes()
+    expected = certify(case.X, case.y, case.prior, case.star, sample_weight=case.weight).objective
+    assert result.objective == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("hessian", ["diagonal", "full"])
 def test_a_larger_penalty_keeps_less_and_costs_more(hessian: str) -> None:
-    made = ridge(100, 40)
+    case = ridge(100, 40)
     objectives, kept = [], []
     for alpha in (0.0, 1e-3, 1e-2, 0.1, 1.0, 1e3):
-        found = made.select(alpha, hessian)
-        expected = certify(made.X, made.y, made.prior, found.weights, sample_weight=made.weight).objective
-        assert found.objective == pytest.approx(expected, rel=1e-10)
-        objectives.append(found.objective)
-        kept.append(np.count_nonzero(found.weights))
+        result = case.select(alpha, hessian)
+        expected = certify(case.X, case.y, case.prior, result.weights, sample_weight=case.weight).objective
+        assert result.objective == pytest.approx(expected, rel=1e-10)
+        objectives.append(result.objective)
+        kept.append(np.count_nonzero(result.weights))
     assert objectives == sorted(objectives)
     assert kept[0] == 41
     assert kept[-1] == 0
@@ -164,16 +164,16 @@ def test_features_alike_are_as_good_as_separate(hessian: str) -> None:
 
 @pytest.mark.parametrize("hessian", ["diagonal", "full"])
 def test_standardised_features_are_pruned_on_their_own_scale(hessian: str) -> None:
-    made = ridge(80, 10)
-    dense = made.X.toarray()
-    mean = np.average(dense, axis=0, weights=made.weight)
-    sd = np.sqrt(np.average((dense - mean) ** 2, axis=0, weights=made.weight))
+    case = ridge(80, 10)
+    dense = case.X.toarray()
+    mean = np.average(dense, axis=0, weights=case.weight)
+    sd = np.sqrt(np.average((dense - mean) ** 2, axis=0, weights=case.weight))
     by_hand = Problem(sp.csr_matrix((dense - mean) / sd))
-    problem = Problem(made.X, made.weight)
+    problem = Problem(case.X, case.weight)
     answers = []
     for one in (by_hand, problem):
-        star = newton.fit(one, made.y, made.weight, made.prior, variance=2.0, tol=1e-12).weights
-        answers.append(select(one, made.y, made.weight, one.merge(made.prior), star, 3.0, hessian))
+        star = newton.fit(one, case.y, case.weight, case.prior, variance=2.0, tol=1e-12).weights
+        answers.append(select(one, case.y, case.weight, one.merge(case.prior), star, 3.0, hessian))
     hand, ours = answers
     assert 0 < np.count_nonzero(hand.weights[:-1]) < 10
     np.testing.assert_allclose(ours.weights[:-1], hand.weights[:-1] / sd, atol=1e-5)

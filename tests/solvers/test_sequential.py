@@ -60,13 +60,13 @@ def test_updates_are_certified(prior: Prior, rank: int | None, link: str) -> Non
     if rank is not None:
         past = of_rank(past, rank)
     weight = np.ones(80)
-    found = sequential.fit(X, y, weight, arrays, past, np.zeros(13), variance=2.0, link=link, tol=1e-9)
-    assert found.converged
-    proof = certify(X, y, arrays, found.weights, found.dual, weight, link, past)
+    result = sequential.fit(X, y, weight, arrays, past, np.zeros(13), variance=2.0, link=link, tol=1e-9)
+    assert result.converged
+    proof = certify(X, y, arrays, result.weights, result.dual, weight, link, past)
     assert 0.0 <= proof.gap <= 1e-9 * abs(proof.objective)
     generator = np.random.default_rng(3)
     for _ in range(50):  # the bound is one: nothing is below it
-        other = found.weights + 10.0 ** generator.uniform(-6, 0) * generator.standard_normal(13)
+        other = result.weights + 10.0 ** generator.uniform(-6, 0) * generator.standard_normal(13)
         assert certify(X, y, arrays, other, None, weight, link, past).objective >= proof.objective - proof.gap
 
 
@@ -131,8 +131,8 @@ def test_ridge_with_full_curvature_is_newton_from_the_old_posterior() -> None:
     before = newton(np.zeros(d), old, None)
     past = of_documents(X[old], y[old], before)
     expected = newton(before, new, past)
-    found = sequential.fit(X[new], y[new], np.ones(100), arrays, past, before, variance=4.0, tol=1e-14, max_iter=50)
-    assert np.abs(found.weights - expected).max() <= 1e-8
+    result = sequential.fit(X[new], y[new], np.ones(100), arrays, past, before, variance=4.0, tol=1e-14, max_iter=50)
+    assert np.abs(result.weights - expected).max() <= 1e-8
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)

@@ -25,15 +25,15 @@ def data(n: int = 900, d: int = 120) -> tuple[sp.csr_matrix, np.ndarray]:
 @pytest.mark.parametrize("prior", ["laplace", "elasticnet", "gaussian"])
 def test_the_optimum_of_the_whole(prior: str, link: str) -> None:
     X, y = data()
-    found = fit_rows(X, y, prior=prior, variance=1.0, documents=200, tol=1e-8, link=link)
+    result = fit_rows(X, y, prior=prior, variance=1.0, documents=200, tol=1e-8, link=link)
     arrays = as_prior(prior).compile(1.0, X.shape[1])
     whole = newton.fit(Problem(X), y, np.ones(len(y)), arrays, variance=1.0, tol=1e-10, link=link)
-    assert found.converged
-    assert found.gap <= 1e-8 * found.objective
-    assert found.objective == pytest.approx(whole.objective, rel=2e-8)
-    assert np.allclose(found.weights, whole.weights, atol=1e-3)
-    seen = certify(X, y, arrays, found.weights, link=link)
-    assert seen.objective == pytest.approx(found.objective, rel=1e-12)
+    assert result.converged
+    assert result.gap <= 1e-8 * result.objective
+    assert result.objective == pytest.approx(whole.objective, rel=2e-8)
+    assert np.allclose(result.weights, whole.weights, atol=1e-3)
+    seen = certify(X, y, arrays, result.weights, link=link)
+    assert seen.objective == pytest.approx(result.objective, rel=1e-12)
     assert seen.gap <= 2e-8 * seen.objective + 1e-9
 
 
@@ -42,12 +42,12 @@ def test_bounds_and_modes_are_kept() -> None:
     arrays = as_prior("laplace").compile(1.0, X.shape[1])
     arrays.lower[:40], arrays.upper[40:60], arrays.mode[60:70] = 0.0, 0.0, 0.5
     blocks = spread.Here([spread.Block(X[a : a + 300], y[a : a + 300], np.ones(300)) for a in (0, 300, 600)])
-    found = spread.fit(blocks, arrays, variance=1.0, tol=1e-8)
+    result = spread.fit(blocks, arrays, variance=1.0, tol=1e-8)
     whole = newton.fit(Problem(X, merge=False), y, np.ones(len(y)), arrays, variance=1.0, tol=1e-10)
-    assert found.converged
-    assert (found.weights[:40] >= 0.0).all()
-    assert (found.weights[40:60] <= 0.0).all()
-    assert found.objective == pytest.approx(whole.objective, rel=2e-8)
+    assert result.converged
+    assert (result.weights[:40] >= 0.0).all()
+    assert (result.weights[40:60] <= 0.0).all()
+    assert result.objective == pytest.approx(whole.objective, rel=2e-8)
 
 
 def test_a_minimum_of_a_quadratic() -> None:
@@ -56,8 +56,8 @@ def test_a_minimum_of_a_quadratic() -> None:
     A = rng.normal(size=(9, 5))
     H, slope, at = A.T @ A, rng.normal(size=5), rng.normal(size=5)
     prior = PriorArrays(np.zeros(5), np.zeros(5), np.full(5, 0.7), np.full(5, -np.inf), np.full(5, np.inf))
-    found = spread.minimum(H, slope, at, prior)
-    assert np.allclose(found, np.linalg.solve(H + 0.7 * np.eye(5), H @ at - slope), atol=1e-8)
+    result = spread.minimum(H, slope, at, prior)
+    assert np.allclose(result, np.linalg.solve(H + 0.7 * np.eye(5), H @ at - slope), atol=1e-8)
 
 
 def test_labels_that_are_none() -> None:

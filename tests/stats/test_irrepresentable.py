@@ -29,7 +29,7 @@ def test_the_formula_against_plain_algebra(prior: Prior) -> None:
     arrays = prior.compile(0.03, 12)
     beta = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(200), arrays, variance=0.03, tol=1e-10).weights
     D = curvature(X, y, beta)
-    found = irrepresentable(sp.csr_matrix(X), D, beta, arrays)
+    result = irrepresentable(sp.csr_matrix(X), D, beta, arrays)
     whole = np.column_stack([X, np.ones(200)])
     S = np.flatnonzero(beta)
     H = whole.T @ (D[:, None] * whole)
@@ -37,8 +37,8 @@ def test_the_formula_against_plain_algebra(prior: Prior) -> None:
     expected = np.abs(H[:, S] @ np.linalg.solve(H[np.ix_(S, S)] + np.diag(arrays.l2[S]), right))[:-1] / arrays.l1[:-1]
     absent = np.setdiff1d(np.arange(12), S)
     assert len(absent) > 2
-    np.testing.assert_allclose(found[absent], expected[absent], rtol=1e-8)
-    assert np.isnan(found[S[S < 12]]).all()
+    np.testing.assert_allclose(result[absent], expected[absent], rtol=1e-8)
+    assert np.isnan(result[S[S < 12]]).all()
 
 
 def test_a_column_that_is_nearly_another_is_found_and_a_lone_one_is_not() -> None:

@@ -79,15 +79,15 @@ def test_the_conjugate_is_the_supremum(link: str, exponent: float) -> None:
     theta = 10.0**exponent
     if link == "logit":
         theta = theta / (1.0 + theta)
-    found = minimize_scalar(
+    result = minimize_scalar(
         lambda r: float(true_loss(link, np.array(r)) + theta * r), bounds=(-2 * theta - 40, 60), method="bounded",
         options={"xatol": 1e-9},
     )  # fmt: skip
     form = LINKS[link]
     value = float(form.conjugate(np.array([theta]), 1.0)[0])
     assert conjugate(theta, form.code) == pytest.approx(value, rel=1e-11, abs=1e-14)
-    assert value >= -found.fun - 1e-12 * (1.0 + theta**2)
-    assert value == pytest.approx(-found.fun, rel=1e-6, abs=1e-7)
+    assert value >= -result.fun - 1e-12 * (1.0 + theta**2)
+    assert value == pytest.approx(-result.fun, rel=1e-6, abs=1e-7)
 
 
 @both_links
@@ -116,15 +116,15 @@ def test_probit_optimum_by_its_conditions_in_plain_numpy(prior: Prior, variance:
     X, y = rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.4), np.where(rng.random(60) < 0.4, 1.0, -1.0)
     arrays = prior.compile(variance, 12)
     problem = Problem(sp.csr_matrix(X))
-    found = newton.fit(problem, y, np.ones(60), arrays, variance=variance, tol=1e-12, link="probit")
-    Z, beta = np.column_stack([X, np.ones(60)]), found.weights
+    result = newton.fit(problem, y, np.ones(60), arrays, variance=variance, tol=1e-12, link="probit")
+    Z, beta = np.column_stack([X, np.ones(60)]), result.weights
     for j in range(13):
         step = np.zeros(13)
         step[j] = 1e-5
         total = [-np.sum(log_ndtr(y * (Z @ (beta + sign * step)))) for sign in (1.0, -1.0)]
         slope = (total[0] - total[1]) / 2e-5 + arrays.l2[j] * beta[j]
         if beta[j] != 0.0:
-            proven = np.sqrt(2.0 * arrays.l2[j] * found.gap)  # each g²/2l2 is part of the gap
+            proven = np.sqrt(2.0 * arrays.l2[j] * result.gap)  # each g²/2l2 is part of the gap
             assert slope == pytest.approx(-arrays.l1[j] * np.sign(beta[j]), abs=2e-5 + proven)
         else:
             assert abs(slope) <= arrays.l1[j] + 1e-6
@@ -138,6 +138,6 @@ def test_huge_scores_are_certified() -> None:
     proof = certify(X, y, arrays, np.array([1.0, 0.0]), link="probit")
     assert proof.objective == pytest.approx(0.5e16, rel=1e-6)
     assert np.isfinite([proof.gap, proof.kkt, proof.dual_objective]).all()
-    found = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(4), arrays, variance=1.0, link="probit")
-    assert found.converged
-    assert certify(X, y, arrays, found.weights, found.dual, link="probit").relative_gap <= 1.1e-4
+    result = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(4), arrays, variance=1.0, link="probit")
+    assert result.converged
+    assert certify(X, y, arrays, result.weights, result.dual, link="probit").relative_gap <= 1.1e-4

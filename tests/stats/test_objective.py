@@ -55,11 +55,11 @@ class Problem:
 
         bounds = [(max(low - c, 0.0), max(high - c, 0.0)) for c, low, high in zip(m, lower, upper, strict=True)]
         bounds += [(max(c - high, 0.0), max(c - low, 0.0)) for c, low, high in zip(m, lower, upper, strict=True)]
-        found = scipy.optimize.minimize(
+        result = scipy.optimize.minimize(
             value, [low for low, _ in bounds], jac=True, method="L-BFGS-B", bounds=bounds,
             options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-10},
         )  # fmt: skip
-        return np.clip(m + found.x[:size] - found.x[size:], lower, upper)
+        return np.clip(m + result.x[:size] - result.x[size:], lower, upper)
 
 
 floats = st.floats(-3.0, 3.0).map(lambda v: round(v, 3))
@@ -81,10 +81,10 @@ def problems(draw: st.DrawFn, flat: bool = False) -> Problem:
     if not flat:
         bare = (l1 == 0.0) & (l2 == 0.0) & (np.isinf(lower) | np.isinf(upper))
         l2[bare] = 0.3
-    made = PriorArrays(array(floats, size), l1, l2, lower, upper)
+    table = PriorArrays(array(floats, size), l1, l2, lower, upper)
     y = array(st.sampled_from([-1.0, 1.0]), n)
     c = array(st.sampled_from([0.0, 0.5, 1.0, 2.0]), n)
-    return Problem(array(floats, n * d).reshape(n, d), y, c, made)
+    return Problem(array(floats, n * d).reshape(n, d), y, c, table)
 
 
 @settings(max_examples=300, deadline=None)
@@ -163,12 +163,12 @@ def test_smooth_optimum_against_scipy() -> None:
     X, y = rng.normal(size=(30, 4)), rng.choice([-1.0, 1.0], size=30)
     ridge = prior(l2=0.5, size=5)
     problem = Problem(X, y, np.ones(30), ridge)
-    found = scipy.optimize.minimize(problem.objective, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
-    certificate = certify(X, y, ridge, found.x)
-    assert certificate.objective == pytest.approx(found.fun, rel=1e-12)
+    result = scipy.optimize.minimize(problem.objective, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
+    certificate = certify(X, y, ridge, result.x)
+    assert certificate.objective == pytest.approx(result.fun, rel=1e-12)
     assert 0.0 <= certificate.gap < 1e-8
     assert certificate.kkt < 1e-5
-    worse = certify(X, y, ridge, found.x + 0.1)
+    worse = certify(X, y, ridge, result.x + 0.1)
     assert worse.gap >= worse.objective - certificate.objective > 1e-3
 
 

@@ -86,14 +86,14 @@ def polya_gamma(z: np.ndarray, rng: np.random.Generator, terms: int = 100) -> np
 def gibbs(X: np.ndarray, y: np.ndarray, variance: float, draws: int, rng: np.random.Generator) -> np.ndarray:
     """(draws, d+1) from the posterior itself."""
     A = np.column_stack([X, np.ones(len(X))])
-    beta, found = np.zeros(A.shape[1]), []
+    beta, result = np.zeros(A.shape[1]), []
     for _ in range(draws + 200):
         omega = polya_gamma(A @ beta, rng)
         L = np.linalg.cholesky(A.T @ (omega[:, None] * A) + np.eye(len(beta)) / variance)
         mean = np.linalg.solve(L.T, np.linalg.solve(L, A.T @ (y / 2.0)))
         beta = mean + np.linalg.solve(L.T, rng.normal(size=len(beta)))
-        found.append(beta)
-    return np.array(found[200:])
+        result.append(beta)
+    return np.array(result[200:])
 
 
 def test_weights_and_probabilities_against_the_posterior_itself() -> None:

@@ -174,9 +174,9 @@ def test_what_training_does_not_have() -> None:
     with pytest.raises(PriorError, match="'grian' is no category"):
         words.check(NAMES, ["grain"])
     words.check(NAMES, ["grain", "grian"])  # nobody had to see the rye
-    told = words + PriorTable({"rye": {"sign": "-"}})
+    table = words + PriorTable({"rye": {"sign": "-"}})
     with pytest.raises(PriorError, match="no training document has the feature 'rye'"):
-        told.check(NAMES, ["grain", "grian"])
+        table.check(NAMES, ["grain", "grian"])
 
 
 BAD = [

@@ -42,9 +42,9 @@ def enumerate_ngrams(
     return {ngram: frozenset(rows) for ngram, rows in where.items() if len(rows) >= min_support}
 
 
-def explicit_matrix(found: dict[tuple[str, ...], frozenset[int]], n: int) -> sp.csr_matrix:
+def explicit_matrix(result: dict[tuple[str, ...], frozenset[int]], n: int) -> sp.csr_matrix:
     """(documents, n-grams) as a matrix, an n-gram per column, those in the same documents too."""
-    matrix = np.zeros((n, len(found)))
-    for j, rows in enumerate(found.values()):
+    matrix = np.zeros((n, len(result)))
+    for j, rows in enumerate(result.values()):
         matrix[list(rows), j] = 1.0
     return sp.csr_matrix(matrix)

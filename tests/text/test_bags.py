@@ -34,11 +34,11 @@ def settings(**options: object) -> TextSettings:
 
 @pytest.mark.parametrize("method", ["plain", "kernel"])
 def test_by_hand(method: str) -> None:
-    found = count_terms(["a b a b", "", "b a"], settings(word_ngrams=(1, 2)), method=method)
-    assert found.terms == ["a", "a b", "b", "b a"]
-    assert found.matrix.toarray().tolist() == [[2, 2, 2, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
-    found = count_terms(["a BA", "b"], settings(char_ngrams=(2, 3)), method=method)
-    assert found.terms == [" a", " a ", " b", " b ", " ba", "a ", "b ", "ba", "ba "]
+    result = count_terms(["a b a b", "", "b a"], settings(word_ngrams=(1, 2)), method=method)
+    assert result.terms == ["a", "a b", "b", "b a"]
+    assert result.matrix.toarray().tolist() == [[2, 2, 2, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
+    result = count_terms(["a BA", "b"], settings(char_ngrams=(2, 3)), method=method)
+    assert result.terms == [" a", " a ", " b", " b ", " ba", "a ", "b ", "ba", "ba "]
     across = count_terms(["a\n BA"], settings(char_ngrams=(3, 4), tokens="char"), method=method)
     assert across.terms == [" ba", "a b", "a ba"]
 
@@ -46,15 +46,15 @@ def test_by_hand(method: str) -> None:
 @pytest.mark.parametrize("method", ["plain", "kernel"])
 def test_no_ngram_goes_across_a_stop_word(method: str) -> None:
     stopped = TextSettings(word_ngrams=(1, 2), stop_words="smart")
-    found = count_terms(["king of france", "kings France"], stopped, method=method)
-    assert found.terms == ["franc", "king", "king franc"]
-    assert found.matrix.toarray().tolist() == [[1, 1, 0], [1, 1, 1]]
+    result = count_terms(["king of france", "kings France"], stopped, method=method)
+    assert result.terms == ["franc", "king", "king franc"]
+    assert result.matrix.toarray().tolist() == [[1, 1, 0], [1, 1, 1]]
 
 
 @pytest.mark.parametrize("method", ["plain", "kernel"])
 def test_a_short_word_is_counted_whole(method: str) -> None:
-    found = count_terms(["a bc defg"], settings(char_ngrams=(5, 5)), method=method)
-    assert found.terms == [" a ", " bc ", " defg", "defg "]
+    result = count_terms(["a bc defg"], settings(char_ngrams=(5, 5)), method=method)
+    assert result.terms == [" a ", " bc ", " defg", "defg "]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -131,9 +131,9 @@ def test_spans_lead_back_to_the_counts(way: TextSettings, text: str) -> None:
     weighting = design(["x y z", "x y z the"], settings()).weighting
     spans = type(weighting)(way, *(getattr(weighting, k) for k in ("terms", "document_frequency", "n_documents")),
                             weighting.columns).spans(text)  # fmt: skip
-    found = count_terms([text], way)
+    result = count_terms([text], way)
     assert {name: len(places) for name, places in spans.items()} == dict(
-        zip(found.terms, found.matrix.toarray()[0].tolist(), strict=True)
+        zip(result.terms, result.matrix.toarray()[0].tolist(), strict=True)
     )
     for places in spans.values():
         assert all(0 <= start <= end <= len(text) for start, end in places)
@@ -149,11 +149,13 @@ def test_where_ngrams_stand() -> None:
 
 
 def test_rare_ngrams_have_no_column_but_count_in_the_norm() -> None:
-    made = design(["a b", "a b", "a c"], settings(word_ngrams=(1, 2), min_df=2, idf=False, tf="raw"))
-    assert made.feature_names == ["a", "a b", "b"]
-    np.testing.assert_allclose(made.matrix.toarray(), np.array([[1, 1, 1], [1, 1, 1], [1, 0, 0]]) / np.sqrt(3))
-    assert made.weighting is not None
-    np.testing.assert_array_equal(made.weighting.vectors(["a b", "a b", "a c"]).toarray(), made.matrix.toarray())
+    features = design(["a b", "a b", "a c"], settings(word_ngrams=(1, 2), min_df=2, idf=False, tf="raw"))
+    assert features.feature_names == ["a", "a b", "b"]
+    np.testing.assert_allclose(features.matrix.toarray(), np.array([[1, 1, 1], [1, 1, 1], [1, 0, 0]]) / np.sqrt(3))
+    assert features.weighting is not None
+    np.testing.assert_array_equal(
+        features.weighting.vectors(["a b", "a b", "a c"]).toarray(), features.matrix.toarray()
+    )
 
 
 @pytest.mark.parametrize(

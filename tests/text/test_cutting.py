@@ -68,9 +68,9 @@ def test_a_model_that_cuts_by_itself_takes_no_function(tmp_path: Path) -> None:
 
 def test_chinese_words() -> None:
     pytest.importorskip("jieba")
-    found = count_terms(["我来到北京清华大学, Python 3!"], TextSettings(tokens="jieba"))
-    assert {"北京", "清华大学", "python", "3"} <= set(found.terms)
-    assert "," not in found.terms
+    result = count_terms(["我来到北京清华大学, Python 3!"], TextSettings(tokens="jieba"))
+    assert {"北京", "清华大学", "python", "3"} <= set(result.terms)
+    assert "," not in result.terms
     settings = TextSettings(tokens="jieba", min_df=2)
     assert TextSettings.from_dict(settings.to_dict()) == settings
     assert settings.to_dict()["cut"] == "jieba"

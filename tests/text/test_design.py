@@ -47,18 +47,18 @@ def test_columns_without_names_are_numbered() -> None:
 def test_glm07_by_hand() -> None:
     """Four documents; `rare` is under min_df, `new` was never seen, `the` is a stop word."""
     training = ["the corn corn wheat", "corn rare", "wheat oil oil oil", "oil wheat"]
-    made = design(training, settings(min_df=2, stop_words=["the"]))
-    assert made.feature_names == ["corn", "oil", "wheat"]
-    weighting = made.weighting
+    features = design(training, settings(min_df=2, stop_words=["the"]))
+    assert features.feature_names == ["corn", "oil", "wheat"]
+    weighting = features.weighting
     assert isinstance(weighting, Weighting)
     assert weighting.terms == ["corn", "oil", "rare", "wheat"]
     assert weighting.document_frequency.tolist() == [2, 2, 1, 3]
 
     corn, rare, new, wheat = (math.log(5 / (df + 1)) for df in (2, 1, 0, 3))
     first = np.array([(1 + math.log(2)) * corn, 0.0, wheat])
-    assert_allclose(made.matrix.toarray()[0], first / np.linalg.norm(first), rtol=1e-15)
+    assert_allclose(features.matrix.toarray()[0], first / np.linalg.norm(first), rtol=1e-15)
     norm = math.hypot(corn, rare)  # the term under min_df has no column, but it counts
-    assert_allclose(made.matrix.toarray()[1], [corn / norm, 0.0, 0.0], rtol=1e-15)
+    assert_allclose(features.matrix.toarray()[1], [corn / norm, 0.0, 0.0], rtol=1e-15)
 
     vector = weighting.vectors(["new THE wheat new corn the rare"]).toarray()[0]
     norm = math.sqrt(((1 + math.log(2)) * new) ** 2 + wheat**2 + corn**2 + rare**2)
@@ -81,14 +81,14 @@ def test_every_composition(tf: str, idf: bool, cosine: bool) -> None:
 
 
 def test_empty_documents_and_terms_of_all_documents_give_zero_rows() -> None:
-    made = design(["all", "all", "all other", ""], settings())
-    assert made.matrix[3].nnz == 0
+    features = design(["all", "all", "all other", ""], settings())
+    assert features.matrix[3].nnz == 0
     everywhere = design(["all", "all", "all"], settings())
     assert everywhere.feature_names == ["all"]
     assert not everywhere.matrix.toarray().any()
     assert everywhere.matrix.shape == (3, 1)
     assert not everywhere.weighting.vectors(["all", "", "all all"]).toarray().any()
-    assert made.weighting.vectors([]).shape == (0, 2)
+    assert features.weighting.vectors([]).shape == (0, 2)
 
 
 @pytest.mark.parametrize("tf", ["raw", "binary"])
@@ -109,8 +109,8 @@ def test_agrees_with_scikit_learn(tf: str, cosine: bool) -> None:
 
 def test_training_rows_are_what_the_weighting_gives_later() -> None:
     training = ["Corn and wheat, corn!", "oil 中文", "", "หมา wheat's"]
-    made = design(training, TextSettings(min_df=1))
-    assert same_bits(made.matrix, made.weighting.vectors(training))
+    features = design(training, TextSettings(min_df=1))
+    assert same_bits(features.matrix, features.weighting.vectors(training))
 
 
 TRAINING = [
@@ -156,11 +156,11 @@ def test_the_kernels_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("method", ["plain", "kernel"])
 def test_counts_are_sorted_and_whole(method: str) -> None:
-    found = count_terms(["b a b", "", "Z é b"], settings(), method=method)
-    assert found.terms == ["a", "b", "z", "é"]
-    assert found.matrix.toarray().tolist() == [[1, 2, 0, 0], [0, 0, 0, 0], [0, 1, 1, 1]]
-    assert found.matrix.dtype == np.int32
-    assert found.matrix.has_sorted_indices
+    result = count_terms(["b a b", "", "Z é b"], settings(), method=method)
+    assert result.terms == ["a", "b", "z", "é"]
+    assert result.matrix.toarray().tolist() == [[1, 2, 0, 0], [0, 0, 0, 0], [0, 1, 1, 1]]
+    assert result.matrix.dtype == np.int32
+    assert result.matrix.has_sorted_indices
 
 
 @pytest.mark.parametrize("batch", [1, 7, 1 << 22])

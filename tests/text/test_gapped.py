@@ -28,7 +28,7 @@ corpora = st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), m
 
 def by_hand(documents: list[str], length: int, gap: int, support: int, stop: str = "") -> dict[str, frozenset[int]]:
     """Every n-gram with gaps → the documents it is in."""
-    found: dict[str, set[int]] = defaultdict(set)
+    result: dict[str, set[int]] = defaultdict(set)
     for i, text in enumerate(documents):
         tokens = text.split()
         for at, size in product(range(len(tokens)), range(1, length + 1)):
@@ -39,8 +39,8 @@ def by_hand(documents: list[str], length: int, gap: int, support: int, stop: str
                 mask = [True, *kept, True][:size] if size > 1 else [True]
                 spelled = [w if shown else "*" for w, shown in zip(window, mask, strict=True)]
                 if " ".join(["*"] * (gap + 1)) not in " ".join(spelled):
-                    found[" ".join(spelled)].add(i)
-    return {name: frozenset(rows) for name, rows in found.items() if len(rows) >= support}
+                    result[" ".join(spelled)].add(i)
+    return {name: frozenset(rows) for name, rows in result.items() if len(rows) >= support}
 
 
 def space_of(documents: list[str], length: int, gap: int, support: int, stop: str = "") -> GappedSpace:
@@ -69,14 +69,14 @@ def test_every_ngram_is_there_once(documents: list[str], length: int, gap: int, 
         assert name in alike[own]
         assert len(name.split()) == min(len(one.split()) for one in alike[own])
         assert len(longest.split()) == max(len(one.split()) for one in alike[own])
-    found = weighting(space, classes)
-    assert (found.vectors(documents) != columns.tocsr()).nnz == 0
+    result = weighting(space, classes)
+    assert (result.vectors(documents) != columns.tocsr()).nnz == 0
     texts = ["a b the c a", "c a", "", "b unknown b a"]
-    again = found.vectors(texts).toarray()
-    for j, name in enumerate(found.terms):
+    again = result.vectors(texts).toarray()
+    for j, name in enumerate(result.terms):
         for i, text in enumerate(texts):
             assert again[i, j] == (name in by_hand([text], length, gap, 1, stop))
-            assert bool(again[i, j]) == (name in found.spans(text))
+            assert bool(again[i, j]) == (name in result.spans(text))
 
 
 @pytest.mark.parametrize("loss", ["logit", "squared_hinge"])
@@ -84,14 +84,16 @@ def test_the_optimum_is_that_over_all_written_out(loss: str) -> None:
     rng = np.random.default_rng(0)
     documents = [" ".join(rng.choice(list("abcd"), size=12)) for _ in range(40)]
     y = np.where([bool(re.search("a . b|c a", d)) for d in documents], 1.0, -1.0)
-    found = ngrams.exact(space_of(documents, 3, 1, 2), y, np.ones(40), variance=0.5, tol=1e-8, link=loss)
+    result = ngrams.exact(space_of(documents, 3, 1, 2), y, np.ones(40), variance=0.5, tol=1e-8, link=loss)
     written = by_hand(documents, 3, 1, 2)
     X = np.array([[i in rows for rows in written.values()] for i in range(40)], dtype=float)
     arrays = Laplace().compile(0.5, X.shape[1])
     whole = newton.fit(Problem(sp.csr_matrix(X)), y, np.ones(40), arrays, variance=0.5, tol=1e-8, link=loss)
-    assert found.result.converged
-    assert found.result.objective == pytest.approx(whole.objective, rel=1e-7)
-    assert certify(X, y, arrays, whole.weights, found.result.dual, link=loss).relative_gap <= 1.1e-8  # over all of them
+    assert result.result.converged
+    assert result.result.objective == pytest.approx(whole.objective, rel=1e-7)
+    assert (
+        certify(X, y, arrays, whole.weights, result.result.dual, link=loss).relative_gap <= 1.1e-8
+    )  # over all of them
 
 
 def test_squared_hinge_is_liblinears() -> None:
@@ -105,13 +107,13 @@ def test_squared_hinge_is_liblinears() -> None:
     y = np.where(["a b" in d for d in documents], 1.0, -1.0)
     y[:4] *= -1
     space = ngram_space(documents, TextSettings.for_ngrams(), max_length=2)
-    found = ngrams.exact(space, y, np.ones(60), variance=2.0, tol=1e-9, link="squared_hinge")
+    result = ngrams.exact(space, y, np.ones(60), variance=2.0, tol=1e-9, link="squared_hinge")
     X = space.columns(np.arange(len(space.node))).tocsr()
     theirs = LinearSVC(penalty="l1", dual=False, C=1.0, tol=1e-9, max_iter=100_000, intercept_scaling=1.0).fit(X, y)
     margin = y * theirs.decision_function(X)
     objective = np.sum(np.maximum(1 - margin, 0) ** 2) + np.abs(theirs.coef_).sum() + abs(theirs.intercept_[0])
-    assert found.result.objective == pytest.approx(objective, rel=1e-5)
-    assert found.result.objective <= objective * (1 + 1e-9)
+    assert result.result.objective == pytest.approx(objective, rel=1e-5)
+    assert result.result.objective <= objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("loss", ["likelihood", "squared_hinge"])

@@ -49,9 +49,9 @@ def test_every_ngram_is_there_once(
     stop = frozenset(["the"]) if stopping and not chars else frozenset()
     how = TextSettings.for_ngrams(tokens="char" if chars else "word", stop_words=tuple(stop) or "none")
     limits = {"max_length": max_length, "min_support": min_support}
-    found = enumerate_ngrams(documents, chars=chars, stop=stop, **limits)  # type: ignore[arg-type]
+    features = enumerate_ngrams(documents, chars=chars, stop=stop, **limits)  # type: ignore[arg-type]
     alike: dict[frozenset[int], list[tuple[str, ...]]] = defaultdict(list)
-    for ngram, rows in found.items():
+    for ngram, rows in features.items():
         alike[rows].append(ngram)
     if not alike:
         with pytest.raises(InputError, match="no n-gram is left"):
@@ -60,8 +60,8 @@ def test_every_ngram_is_there_once(
     space = ngram_space(documents, how, **limits)  # type: ignore[arg-type]
     everything = np.arange(len(space.node))
     blank = "" if chars else " "
-    told = zip(space.names(everything), space.longest_names(everything), space.members, space.docs, strict=True)
-    described = dict(zip(documents_of(space), told, strict=True))
+    result = zip(space.names(everything), space.longest_names(everything), space.members, space.docs, strict=True)
+    described = dict(zip(documents_of(space), result, strict=True))
     assert described == {
         rows: (
             blank.join(min(ngrams, key=lambda g: (len(g), g))),
@@ -71,7 +71,7 @@ def test_every_ngram_is_there_once(
         )
         for rows, ngrams in alike.items()
     }
-    assert space.n_ngrams == len(found)
+    assert space.n_ngrams == len(features)
 
 
 def test_repeats_of_one_token_cost_no_square() -> None:
@@ -131,6 +131,6 @@ def test_no_ngram_spans_a_stop_word() -> None:
     how = TextSettings.for_ngrams(stop_words=("of",), stemmer="porter")
     space = ngram_space(["kings of France", "kings France"], how)
     assert sorted(space.names(np.arange(len(space.node)))) == ["franc", "king franc"]
-    found = weighting(["king franc", "king"], how)
-    np.testing.assert_array_equal(found.vectors(["king of france", "King France"]).toarray(), [[1, 0], [1, 1]])
-    assert found.spans("The kings  France") == {"king": ((4, 9),), "king franc": ((4, 17),)}
+    result = weighting(["king franc", "king"], how)
+    np.testing.assert_array_equal(result.vectors(["king of france", "King France"]).toarray(), [[1, 0], [1, 1]])
+    assert result.spans("The kings  France") == {"king": ((4, 9),), "king franc": ((4, 17),)}

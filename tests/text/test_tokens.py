@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise, zip_longest
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,18 +22,23 @@ WORDS, WORDS_WITHOUT_DIGITS, CHARS, _, READY, _ = WAYS
 every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.tokens}-{way.digits}")
 
 
-def places(read: Tokens) -> np.ndarray:
-    return np.concatenate([block.place[block.numbers[block.ends[0] : block.ends[-1]]] for block in read.blocks])
+def entries(read: Tokens) -> list[list[tuple[str, int]]]:
+    """The tokens of every document, with their counts where they were counted."""
+    rows: list[list[tuple[str, int]]] = [[] for block in read.blocks for _ in block.documents]
+    for ends, numbers, counts, place, documents in read.blocks:
+        tokens = [read.tokens[i] for i in place[numbers[: ends[-1]]]]
+        both = list(zip_longest(tokens, counts[: ends[-1]].tolist(), fillvalue=1))
+        for i, (start, end) in zip(documents, pairwise(ends), strict=True):
+            rows[i] = both[start:end]
+    return rows
 
 
 def by_document(read: Tokens) -> list[dict[str, int]]:
-    counts = np.concatenate([block.counts[block.ends[0] : block.ends[-1]] for block in read.blocks])
-    parts = (np.split(one, read.ends[1:-1]) for one in (places(read), counts))
-    return [{read.tokens[i]: int(n) for i, n in zip(*part, strict=True)} for part in zip(*parts, strict=True)]
+    return [dict(document) for document in entries(read)]
 
 
 def in_turn(read: Tokens) -> list[list[str]]:
-    return [[read.tokens[i] for i in part] for part in np.split(places(read), read.ends[1:-1])]
+    return [[token for token, _ in document] for document in entries(read)]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +102,13 @@ def test_words_of_long_ascii_texts_are_cut_alike(way: TextSettings, documents: l
 @settings(max_examples=150, deadline=None)
 @given(documents=st.lists(texts, max_size=5))
 def test_plain_python_and_the_kernel_count_alike(way: TextSettings, documents: list[str]) -> None:
-    for counting, told in ((True, by_document), (False, in_turn)):
+    for counting, result in ((True, by_document), (False, in_turn)):
         plain, kernel, threads = (
             read_tokens([documents, documents[:1]], way, counting=counting, plain=plain, n_jobs=n_jobs)
             for plain, n_jobs in ((True, 1), (False, 1), (False, 3))
         )
         assert plain.tokens == kernel.tokens == threads.tokens == sorted(plain.tokens)
-        assert told(plain) == told(kernel) == told(threads)
+        assert result(plain) == result(kernel) == result(threads)
 
 
 @pytest.mark.parametrize("way", [WORDS, CHARS, READY], ids=lambda way: way.tokens)

@@ -33,8 +33,8 @@ def corpus(n: int = 400, classes: int = 6, seed: int = 0, exclusive: bool = Fals
         labels = [(int(k),) for k in noisy.argmax(axis=1)]
     else:
         labels = [tuple(np.flatnonzero(row).tolist()) for row in rng.random(scores.shape) < sigmoid(scores)]
-    made = Corpus("made", "vectors", X, labels, [str(i) for i in range(n)], exclusive, [""] * n, np.ones(n))  # type: ignore[arg-type]
-    return made, sigmoid(scores)
+    data = Corpus("made", "vectors", X, labels, [str(i) for i in range(n)], exclusive, [""] * n, np.ones(n))  # type: ignore[arg-type]
+    return data, sigmoid(scores)
 
 
 def relative_loss(model: lapwing.model.LinearModel, data: Corpus) -> float:

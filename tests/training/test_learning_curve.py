@@ -18,14 +18,14 @@ def corpus(count: int) -> Corpus:
 
 
 def test_without_a_test_part_a_fifth_is_kept_apart() -> None:
-    found = learning_curve(corpus(128), QUICK)
-    assert found.judged_by == 26  # 13 of 64 portions
-    assert [point.documents for point in found.points] == [8, 14, 26, 52, 102]
-    assert found.points[-1].macro_f1 == 1.0
-    assert found.twice is not None
+    result = learning_curve(corpus(128), QUICK)
+    assert result.judged_by == 26  # 13 of 64 portions
+    assert [point.documents for point in result.points] == [8, 14, 26, 52, 102]
+    assert result.points[-1].macro_f1 == 1.0
+    assert result.twice is not None
 
 
 def test_judged_by_the_documents_given() -> None:
-    found = learning_curve(corpus(64), QUICK, test=corpus(10), shares=[0.25, 1.0])
-    assert (found.judged_by, [point.documents for point in found.points]) == (10, [16, 64])
-    assert found.twice is None
+    result = learning_curve(corpus(64), QUICK, test=corpus(10), shares=[0.25, 1.0])
+    assert (result.judged_by, [point.documents for point in result.points]) == (10, [16, 64])
+    assert result.twice is None

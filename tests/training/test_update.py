@@ -26,10 +26,10 @@ SETTINGS = TrainSettings(variance=30.0)
 
 
 def corpus(rows: slice, **changes: str) -> Corpus:
-    made = build.documents(300)[rows]
-    labels = [(changes.get(d.label, d.label),) for d in made]
-    return Corpus("news", "text", [d.text for d in made], labels, [d.id for d in made], True, [""] * len(made),
-                  np.ones(len(made)))  # fmt: skip
+    docs = build.documents(300)[rows]
+    labels = [(changes.get(d.label, d.label),) for d in docs]
+    return Corpus("news", "text", [d.text for d in docs], labels, [d.id for d in docs], True, [""] * len(docs),
+                  np.ones(len(docs)))  # fmt: skip
 
 
 FIRST, SECOND = slice(0, 200), slice(200, 300)
@@ -113,9 +113,9 @@ def test_an_update_is_proved_by_certify(model: LinearModel) -> None:
     one = Update(model, corpus(SECOND), 1.0, None, 1)
     for row in range(3):
         past, weight = one.past(row), one.task.document_weights(row)
-        found = one.fit(row, weight, past, one.start(past))
+        result = one.fit(row, weight, past, one.start(past))
         proof = lapwing.certify(
-            one.columns.X, one.task.signs(row), one.prior(row), found.weights, found.dual, weight, past=past
+            one.columns.X, one.task.signs(row), one.prior(row), result.weights, result.dual, weight, past=past
         )
         assert proof.gap <= 1e-4 * proof.objective
 
@@ -137,8 +137,8 @@ def test_new_categories_and_words_come_in(model: LinearModel) -> None:
 
 
 def test_calibration_and_thresholds_are_learned_anew_where_new_documents_suffice() -> None:
-    made = build.documents(800)
-    text, label = [d.text for d in made], [d.label for d in made]
+    docs = build.documents(800)
+    text, label = [d.text for d in docs], [d.label for d in docs]
     first = learn(_of(text[:200], label[:200]), replace(SETTINGS, threshold="f1")).model
     few = lapwing.update(first, _of(text[200:300], label[200:300]))
     many = lapwing.update(first, _of(text[200:], label[200:]))
@@ -204,8 +204,8 @@ def test_matrices() -> None:
 
 
 def test_text_classifiers_are_updated() -> None:
-    made = build.documents(200)
-    model = lapwing.TextClassifier(variance=30.0).fit([d.text for d in made], [d.label for d in made])
+    docs = build.documents(200)
+    model = lapwing.TextClassifier(variance=30.0).fit([d.text for d in docs], [d.label for d in docs])
     before = model.predict_proba(["tanker"])
     model.update(["oil tanker", "a tanker", "tanker at sea"], ["energy"] * 3)
     assert model.predict_proba(["tanker"])[0, 0] > before[0, 0]
@@ -221,3 +221,15 @@ def test_what_cannot_be_updated_says_so(model: LinearModel) -> None:
             lapwing.update(model, corpus(SECOND), curvature=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected labels for 1 documents"):
         model.update(["text"], [])
+
+
+def test_what_is_remembered_does_not_hang_on_how_many_categories_are_read_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together = learn(corpus(FIRST), SETTINGS).model.memory
+    monkeypatch.setattr(memory, "MOST_LANES", 1)
+    alone = learn(corpus(FIRST), SETTINGS).model.memory
+    assert together is not None
+    assert alone is not None
+    for name in ("features", "slope", "bend", "intercept_slope", "intercept_bend", "height"):
+        assert getattr(together, name).tobytes() == getattr(alone, name).tobytes(), name

@@ -175,7 +175,7 @@ _READING = [
     click.option("--label-column", help="Column (name or number) or JSON key of the label."),
     click.option("--label-separator", help="Between several labels in one cell; a list in a cell is taken apart, too."),
     click.option("--time-column", help="Column, JSON key or mail header that says when a document was written."),
-    click.option("--group-column", help="Column, JSON key or mail header of what documents belong together by."),
+    click.option("--group-column", help="Column, JSON key or mail header of a document's group; groups stay together."),
     click.option("--numeric", "numeric_columns", type=Names(), default=(), metavar="NAMES",
                  help="Columns or JSON keys of numbers to learn from beside the text, such as price,age."),
     click.option("--categorical", "categorical_columns", type=Names(), default=(), metavar="NAMES",

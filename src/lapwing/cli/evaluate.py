@@ -60,7 +60,7 @@ if TYPE_CHECKING:
               help="How good the first K categories of every document are, such as 1,3,5, most probable first: "
               "precision, recall, nDCG, propensity-scored precision (PSP), F1.")  # fmt: skip
 @click.option("--propensity", type=(float, float), default=(0.55, 1.5), show_default=True, metavar="A B",
-              help="Of PSP, for --at.")  # fmt: skip
+              help="Constants of the propensity model behind PSP, for --at.")  # fmt: skip
 @reading_options
 @json_option
 def command(

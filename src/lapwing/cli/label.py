@@ -16,7 +16,7 @@ STRATEGIES = ("uncertainty", "change", "diverse", "probable", "random")
 
 @click.command("label")
 @data_argument
-@click.option("-o", "--output", required=True, help="The file of answers, JSON lines; one that is there goes on.")
+@click.option("-o", "--output", required=True, help="The file of answers, JSON lines; an existing one is continued.")
 @click.option("--model", type=ExistingPath("a model file", folder=False),
               help="Begin with this model, which answers then update.")  # fmt: skip
 @click.option("--category", "categories", multiple=True, help="A category to label with; may be given several times.")
@@ -28,7 +28,7 @@ STRATEGIES = ("uncertainty", "change", "diverse", "probable", "random")
 @click.option("--every", type=click.IntRange(min=1), default=5, show_default=True,
               help="Answers after which a model is learned anew.")  # fmt: skip
 @click.option("--split", type=SPLITS, default="all", show_default=True, help="Only this part of DATA.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of chance.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 for any free one.")
 @reading_options
 def command(

@@ -115,8 +115,8 @@ GROUPS = {
               help="Keep this share of the documents out of training, and evaluate on them: drawn by chance, groups "
               "together, or with --folds time the latest ones.")  # fmt: skip
 @click.option("--curvature", type=Curvature("diagonal", "full", "none"), default="diagonal", show_default=True,
-              help="What the model remembers of its documents' loss for `lapwing update`; between the weights of a "
-              "category nothing, all, or the most that a matrix of a RANK holds.")  # fmt: skip
+              help="What the model remembers of its documents' loss for `lapwing update`. Between the weights of "
+              "a category: diagonal nothing, full everything, a RANK as much as a matrix of it holds.")  # fmt: skip
 @click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
 @click.option(
     "--cv-folds",
@@ -160,8 +160,8 @@ GROUPS = {
 @click.option(
     "--select-features",
     type=NumberOrShare(),
-    help="Keep only the so many best features of each category, or, by stability or bolasso, those that a share such "
-    "as 0.9 of the samples keeps.",
+    help="Keep only this many features of each category, the best ones, or, by stability or bolasso, those that a "
+    "share such as 0.9 of the samples keeps.",
 )
 @click.option(
     "--feature-score",
@@ -266,7 +266,8 @@ GROUPS = {
     "--work-dir",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Where they go; removed at the end, and gone on with after a stop.  [default: beside the output]",
+    help="Folder for them; removed at the end, and used again when a run that was stopped is started anew.  [default: "
+    "beside the output]",
 )
 @reading_options
 @json_option

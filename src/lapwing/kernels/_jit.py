@@ -16,6 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from lapwing.kernels._cache import KernelCache
 from lapwing.kernels._libraries import KernelCompiler, PartCompiler
 from lapwing.kernels._short import written_short
+from lapwing.kernels._steps import fewer_steps
 from lapwing.kernels._typing import remembering
 
 # Sums may be taken in another order, and so several at a time.
@@ -45,7 +46,7 @@ class _Kernel(numba.core.registry.CPUDispatcher):
     inside: _Part
 
     def compile(self, sig: Any) -> Any:
-        with global_compiler_lock, remembering(), written_short(), _uncollected():
+        with global_compiler_lock, remembering(), written_short(), fewer_steps(), _uncollected():
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -57,13 +58,19 @@ class _Kernel(numba.core.registry.CPUDispatcher):
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """What compiling leaves lives on: to look through it for garbage again and again takes a tenth of the time."""
+    """What compiling leaves lives on: to look through it for garbage again and again takes a tenth of the time.
+
+    Nor is it looked through at the end: it joins what is old.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -81,6 +88,11 @@ def part(function: F, **options: Any) -> F:
     compiled = _compiled(function, no_cpython_wrapper=True, pipeline_class=PartCompiler, **options)
     compiled.__class__ = _Part
     return compiled
+
+
+def element(function: F) -> F:
+    """A part for one coordinate: written into every loop that calls it, as the arrays it is handed are 35 numbers."""
+    return part(function, forceinline=True)
 
 
 def inlined(function: F) -> F:

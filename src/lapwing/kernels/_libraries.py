@@ -21,7 +21,21 @@ from numba.core.environment import lookup_environment
 ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba names the place where a function finds its constants that are objects
 
 
-class _PartLibrary(JITCodeLibrary):
+class _Library(JITCodeLibrary):
+    def _optimize_functions(self, module: Any) -> None:
+        """Numba's, without what is only declared: a function has ten such, and each would have passes of its own."""
+        try:
+            passes, builder = self._codegen._function_pass_manager()
+        except TypeError:  # older versions have one for the module
+            super()._optimize_functions(module)
+            return
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+
+class _PartLibrary(_Library):
     """Code that waits for a kernel to take it in: it is never run by itself, and has no place in memory."""
 
     def finalize(self) -> None:
@@ -39,7 +53,7 @@ class _PartLibrary(JITCodeLibrary):
         """The kernel does, for all that it took in."""
 
 
-class _KernelLibrary(JITCodeLibrary):
+class _KernelLibrary(_Library):
     """A kernel with all that it calls, directly or not."""
 
     _linking_libraries: list[JITCodeLibrary]

@@ -12,6 +12,8 @@ from typing import Any
 
 from numba.core import types
 
+from lapwing.kernels._built_in import signature_of
+
 _answers: dict[Any, Any] = {}  # by what is declared, and so empty for an operator that more is declared for
 
 
@@ -25,8 +27,10 @@ def remembering() -> Iterator[None]:
         if kws:
             return ask(self, context, args, kws)
         if question not in _answers:
-            answer: Any = ask(self, context, args, kws)
-            _answers[question] = answer, self._impl_keys[answer.args]
+            answer: Any = signature_of(self.typing_key, context, args)
+            if answer is None:
+                answer = ask(self, context, args, kws)
+            _answers[question] = answer, self._impl_keys.get(answer.args)
         signature, key = _answers[question]
         self._impl_keys[signature.args] = key
         return signature

@@ -4,21 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.kernels._jit import kernel
-from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, slot, table_with_room
+from lapwing.kernels._jit import kernel, part
+from lapwing.kernels._table import FIRST, PLACE, SECOND, TERM, moved, slot
+from lapwing.kernels._words import prefetch
+
+_CHUNK = 256  # n-grams that are looked up together: memory answers many such loads at a time
 
 
 @kernel
-def with_room(table, n_terms, more):
-    """The table, or a larger one with the same entries, for so many more."""
-    return table_with_room(table, n_terms, more)
+def move(table, larger):
+    """All entries of a table to a larger one, which is empty."""
+    moved(table, larger)
+
+
+@part
+def _look_up(n, highs, lows, n_terms, high_of, low_of, table, first_here, before, nnz, terms, counts):
+    """Count n n-grams of a document whose entries begin at first_here; returns (n_terms, nnz). All arrays have room."""
+    slots = table.shape[0]
+    places = np.empty(_CHUNK, np.int64)
+    for t in range(n):
+        places[t] = slot(highs[t], lows[t], slots)
+        prefetch(table, places[t])
+    for t in range(n):
+        high, low, at = highs[t], lows[t], places[t]
+        while table[at, TERM] != 0 and (table[at, FIRST] != high or table[at, SECOND] != low):
+            at = (at + 1) & (slots - 1)
+        if table[at, TERM] == 0:
+            high_of[n_terms], low_of[n_terms] = high, low
+            n_terms += 1
+            table[at, FIRST], table[at, SECOND], table[at, TERM], table[at, PLACE] = high, low, n_terms, 0
+        last = np.int64(table[at, PLACE])
+        if last > first_here:  # places count from 1: this document has the n-gram already
+            counts[last - before - 1] += 1
+        else:
+            terms[nnz], counts[nnz] = np.int64(table[at, TERM]) - 1, 1
+            nnz += 1
+            table[at, PLACE] = before + nnz
+    return n_terms, nnz
 
 
 @kernel
-def count_ngrams(numbers, starts, bits, shortest, longest, whole, before, n_terms, high_of, low_of, table):
+def count_ngrams(numbers, place, starts, bits, shortest, longest, whole, before, n_terms, high_of, low_of, table):
     """Count the distinct n-grams of every document, adding to a table of n-grams.
 
-    numbers   (m,) int32 the terms of all documents, one after the other; negative where no n-gram goes across
+    numbers   (m,) int32 the terms of all documents, one after the other
+    place     (t,) int32 what counts in place of their numbers; negative where no n-gram goes across
     starts    (n+1,) int64 document i is numbers[starts[i]:starts[i+1]]
     bits      each term + 1 takes so many in a key: as many of them as fit, from the top, in its high word, the
               others in its low one. Shorter n-grams have zeros there, so keys sort as the sequences of terms do
@@ -29,40 +59,44 @@ def count_ngrams(numbers, starts, bits, shortest, longest, whole, before, n_term
 
     Returns (n_terms, indptr, terms, counts): document i has terms[indptr[i]:indptr[i+1]], each with its count.
     """
-    n, slots, in_a_word = starts.size - 1, table.shape[0], 64 // bits
+    n, in_a_word = starts.size - 1, 64 // bits
     most = (starts[n] - starts[0]) * (longest - shortest + 1)
     terms, counts = np.empty(most, np.int32), np.empty(most, np.int32)
     indptr = np.zeros(n + 1, np.int64)
-    nnz = 0
+    highs, lows = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
+    longest_document = np.int64(0)
     for doc in range(n):
-        first_here = np.uint64(before + nnz)
-        end = starts[doc + 1]
-        least = min(shortest, end - starts[doc]) if whole else shortest
-        for first in range(starts[doc], end):
+        longest_document = max(longest_document, starts[doc + 1] - starts[doc])
+    items = np.empty(longest_document, np.int32)
+    nnz = np.int64(0)
+    for doc in range(n):
+        size, first_here = starts[doc + 1] - starts[doc], before + nnz
+        least = min(shortest, size) if whole else shortest
+        for k in range(size):
+            items[k] = place[numbers[starts[doc] + k]]
+        waiting = np.int64(0)
+        for first in range(size):
             high = low = np.uint64(0)
-            for k in range(min(longest, end - first)):
-                if numbers[first + k] < 0:
+            for k in range(min(longest, size - first)):
+                if items[first + k] < 0:
                     break
-                item = np.uint64(numbers[first + k] + 1)
+                item = np.uint64(items[first + k] + 1)
                 if k < in_a_word:
                     high |= item << np.uint64(64 - bits * (k + 1))
                 else:
                     low |= item << np.uint64(64 - bits * (k - in_a_word + 1))
                 if k + 1 < least:
                     continue
-                at = slot(high, low, slots)
-                while table[at, TERM] != 0 and (table[at, FIRST] != high or table[at, SECOND] != low):
-                    at = (at + 1) & (slots - 1)
-                if table[at, TERM] == 0:
-                    high_of[n_terms], low_of[n_terms] = high, low
-                    n_terms += 1
-                    table[at, FIRST], table[at, SECOND], table[at, TERM], table[at, PLACE] = high, low, n_terms, 0
-                if table[at, PLACE] > first_here:  # places count from 1: this document has the n-gram already
-                    counts[np.int64(table[at, PLACE]) - before - 1] += 1
-                else:
-                    terms[nnz], counts[nnz] = np.int64(table[at, TERM]) - 1, 1
-                    nnz += 1
-                    table[at, PLACE] = before + nnz
+                highs[waiting], lows[waiting] = high, low
+                waiting += 1
+                if waiting == _CHUNK:
+                    n_terms, nnz = _look_up(
+                        waiting, highs, lows, n_terms, high_of, low_of, table, first_here, before, nnz, terms, counts
+                    )
+                    waiting = np.int64(0)
+        n_terms, nnz = _look_up(
+            waiting, highs, lows, n_terms, high_of, low_of, table, first_here, before, nnz, terms, counts
+        )
         indptr[doc + 1] = nnz
     return n_terms, indptr, terms[:nnz].copy(), counts[:nnz].copy()
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
-from lapwing.kernels.gram import ROUNDING, SHORTEST
+from lapwing.kernels.gram import ARMIJO, ROUNDING, SHORTEST
 from lapwing.kernels.loss import assign, bend, fill, in_turn, intercept_only, losses, majorant
 from lapwing.kernels.nouns import Result
 from lapwing.kernels.quadratic import add_products, cholesky, substitute
@@ -117,7 +117,7 @@ def _search(margin, shift, rise, documents, objective, promise, penalty, after, 
         for i in range(margin.size):
             after[i] = margin[i] + t * y[i] * (shift[i] + rise)
         value = losses(after, weight, link, theta) + before + t * (slope + 0.5 * t * curve)
-        if value <= objective + 0.01 * t * promise:
+        if value <= objective + ARMIJO * t * promise:
             return t
         t *= 0.5
     return 0.0

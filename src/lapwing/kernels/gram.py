@@ -38,8 +38,16 @@ LEAST = 32  # features that may enter a working set at once,
 MORE = 512  # and where X is sparse, so that a larger one costs little
 LOST = 1e-15  # share of a pivot that is all rounding
 ROUNDING = 1e-13  # a sum over documents is not known better
+ARMIJO = 0.01  # share of what a step promises that it must bring
 POLISH = 3  # steps that may be taken within that
 SHORTEST = 1e-9  # share of a step that is still tried
+VIOLATES = 1e-9  # relative violation below which a feature stays out of the working set
+FINEST, RAISE = 256.0, 1.3  # violators are told apart by the largest over this, and then by this factor
+TURNS = 60  # of descent and a step on the free coordinates
+SWEEPS, PER_SWEEP = 15, 60  # of descent in a turn at most: as many as take the time of the step
+FINE, ROUGH = 0.01, 0.1  # precision of the quadratic model's solution, of the tolerance at its finest; at its roughest
+CAUTIOUS = 0.25  # share of a step below which the next model lies above the loss
+NEAR = 0.01  # relative fall of the objective from which on the residuals that the model predicts are near the dual
 
 
 def _forth(Z, rows, beta, out):
@@ -146,17 +154,17 @@ def _select(prior, beta, gradient, least, working):
         else:
             excess[j] = violation(prior, j, beta[j], gradient[j]) / prior.l1[j]
             top = max(top, excess[j])
-    if top <= 1e-9:
+    if top <= VIOLATES:
         return m
     most, cut, count = max(least, m), 0.0, beta.size
     while count > most:  # raise the cut until few enough are above it
-        cut = max(1.3 * cut, top / 256.0)
+        cut = max(RAISE * cut, top / FINEST)
         count = 0
         for j in range(beta.size):
             count += excess[j] > cut
     if count == 0:
-        cut /= 1.3
-    cut, m = max(cut, 1e-9), np.int64(0)
+        cut /= RAISE
+    cut, m = max(cut, VIOLATES), np.int64(0)
     for j in range(beta.size):  # in rising order
         if beta[j] != prior.mode[j] or prior.l1[j] == 0.0 or excess[j] > cut:
             working[m] = j
@@ -184,8 +192,8 @@ def _least(H, G, b, prior, smooth, precision, slack, bound, A):
         for i in range(m):
             b[i] += rhs[i]
         return
-    between = max(2, min(15, m // 60))
-    for _ in range(60):
+    between = max(2, min(SWEEPS, m // PER_SWEEP))
+    for _ in range(TURNS):
         for _ in range(between):
             sweep(H, G, b, prior)
         done = True
@@ -198,7 +206,7 @@ def _least(H, G, b, prior, smooth, precision, slack, bound, A):
         if done:
             return
         count = newton_step(H, G, b, prior, A, rhs, free, change, slope)
-        between = max(1, min(15, count // 60))
+        between = max(1, min(SWEEPS, count // PER_SWEEP))
 
 
 @part
@@ -236,7 +244,7 @@ def _search(margin, shift, documents, beta, step, prior, objective, promise, sla
         value = losses(after, weight, link, theta)
         for j in range(beta.size):
             value += penalty_at(prior, j, beta[j] + t * step[j])
-        if value <= objective + 0.01 * t * promise + slack:
+        if value <= objective + ARMIJO * t * promise + slack:
             return t, value
         t *= 0.5
     return 0.0, objective
@@ -347,8 +355,8 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
         # its minimum b,
         local = local_prior(prior, working, m)
         b, G = taken(beta, working, m), taken(gradient, working, m)
-        precision = max(0.01 * tol, min(0.1, 0.1 * fell / objective))
-        slack, bound = 0.1 * precision * tol * objective / m, 0.1 * max(tol * objective, fell) / m
+        precision = max(FINE * tol, min(ROUGH, ROUGH * fell / objective))
+        slack, bound = ROUGH * precision * tol * objective / m, ROUGH * max(tol * objective, fell) / m
         _least(H, G, b, local, smooth, precision, slack, bound if flat else np.inf, A)
         promise = _move(beta, gradient, working, b, local, step)
         _forth(Z, rows, step, shift)
@@ -365,13 +373,13 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
             cautious = True
             fell = 0.0 if ending else np.inf
             continue
-        cautious = t < 0.25
+        cautious = t < CAUTIOUS
         for a in range(m):
             j = working[a]
             beta[j] = b[a] if t == 1.0 else beta[j] + t * step[j]
         fell = max(objective - value, -promise)
         objective = value
         assign(margin, after)
-        if t == 1.0 and not flat and fell <= 0.01 * objective:  # the residuals that the model predicts
+        if t == 1.0 and not flat and fell <= NEAR * objective:  # the residuals that the model predicts
             _gradient(Z, rows, documents, linear, pull, gradient)
             best_dual = _improve(documents, prior, linear, gradient, z, best_dual, best_theta)

@@ -1,8 +1,8 @@
 """One coordinate, one document: the scalar pieces that every solver is built from.
 
 Symbols as in stats/objective.py: r margin, θ = -loss'(r), m mode, l1, l2, lower, upper the prior. `link` is
-0 for the logistic and 1 for the probit loss (stats/links.py); to add one, give the four functions that take
-it a branch more.
+0 for the logistic and 1 for the probit loss (stats/links.py). To add one: a branch more in the functions here that take
+it, in `ridge_search.py` and `clg.py`, and its largest θ wherever a dual point is kept below it (`largest`, `most`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.kernels import probit
 from lapwing.kernels._exp import decay, log1p
-from lapwing.kernels._jit import REASSOCIATING, kernel, part
+from lapwing.kernels._jit import REASSOCIATING, element, kernel, part
 
 
 @part
@@ -71,7 +71,7 @@ def conjugate(theta, link):
     return theta * np.log(theta) + (1.0 - theta) * np.log1p(-theta) if 0.0 < theta < 1.0 else 0.0
 
 
-@part
+@element
 def penalty_at(prior, j, b):
     """l1|b-m| + l2(b-m)²/2"""
     away = b - prior.mode[j]
@@ -88,7 +88,7 @@ def penalty(prior, beta):
     return total
 
 
-@part
+@element
 def argmin(prior, j, b, g, h):
     """argmin over lower ≤ t ≤ upper of g(t-b) + h(t-b)²/2 + l1|t-m| + l2(t-m)²/2."""
     mode, l1, lower, upper = prior.mode[j], prior.l1[j], prior.lower[j], prior.upper[j]
@@ -107,7 +107,7 @@ def argmin(prior, j, b, g, h):
     return min(max(best, lower), upper)
 
 
-@part
+@element
 def stop(prior, j, b, step):
     """Where b + step ends if it may not pass its mode or a bound."""
     end = b + step
@@ -142,7 +142,7 @@ def intercept_between(positive, negative, link, prior, b):
     return b
 
 
-@part
+@element
 def violation(prior, j, b, g):
     """Distance of 0 from the subdifferential in one coordinate; g is the derivative of the loss."""
     away, l1 = b - prior.mode[j], prior.l1[j]
@@ -190,7 +190,7 @@ def violations(prior, beta, gradient):
     return kkt, kkt_bound
 
 
-@part
+@element
 def penalty_conjugate(prior, j, z):
     """sup_b [ z b - l1|b-m| - l2(b-m)²/2 ] over lower ≤ b ≤ upper, z feasible but for rounding."""
     mode, lower, upper = prior.mode[j], prior.lower[j], prior.upper[j]

@@ -11,6 +11,8 @@ from lapwing.kernels._jit import kernel
 from lapwing.kernels.loss import fill, in_turn, violation
 from lapwing.kernels.working_set import STAYS, VIOLATES
 
+FINEST, RAISE = 256.0, 1.5  # violators are told apart by the largest over this, and then by this factor
+
 
 @kernel
 def cautious(proba, labels):
@@ -138,13 +140,13 @@ def choose(inside, beta, gradient, prior, most):
     cut = 0.0
     above = count
     while above > most:  # raise the cut until few enough are above it
-        cut = max(1.5 * cut, top / 256.0)
+        cut = max(RAISE * cut, top / FINEST)
         above = 0
         for k in range(K):
             for j in range(size):
                 above += excess[k, j] > cut
         if above == 0:
-            cut /= 1.5
+            cut /= RAISE
             break
     for k in range(K):
         for j in range(size):

@@ -1,6 +1,9 @@
 """Newton's method with conjugate gradients for polytomous models with Gaussian priors.
 
-Arrays are (features, K) and (documents, K): a pass over X takes all classes along.
+    min_β Σ_i c_i [ ln Σ_k exp(x_i·β_k) - x_i·β_{y_i} ] + Σ_jk l2_jk (β_jk-m_jk)²/2
+
+K classes, y_i that of document i, p_ik = exp(x_i·β_k) / Σ_l exp(x_i·β_l) the probability that it is k. Arrays
+are (features, K) and (documents, K): a pass over X takes all classes along.
 """
 
 from __future__ import annotations

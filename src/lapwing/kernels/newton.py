@@ -45,6 +45,10 @@ LOOSE = 0.2  # and left when a round lets the objective fall by less than this, 
 MANY = 120  # size of the working set from which pricing costs less than a round
 FAR = 0.1  # relative fall of the objective at which the solution is far, and few of those that violate will be in it
 SPARE, LEAST = 0.005, 2e-4  # share of the curvature that is left out, far from the solution and near to it
+FEWEST, FEWEST_AFTER, SHARE_AFTER = 20, 5, 16  # features to add at least; after a poor step, one for so many in the set
+POOR, CAUTIOUS = 0.5, 0.25  # share of a step below which it was poor, and the next model lies above the loss
+FALLS, FALLS_WIDE = 0.05, 0.02  # relative fall of the objective above which rough models will do; in sets above `MANY`
+FINE, FINE_WIDE = 0.1, 0.5  # precision at its finest, relative to tol; without a Hessian
 HALVINGS = 6  # of a step, before a more cautious one is taken
 ARMIJO = 0.01  # share of what a step promises that it must bring
 ROUNDING = 1e-13  # a sum over documents is not known better
@@ -76,9 +80,9 @@ def _is_flat(prior):
 @inlined
 def _most(kept, t, fell, objective):
     """How many features are added at most; t is the share of the last step that was taken."""
-    if t < 0.5:  # after a poor step the gradient says little of who belongs
-        return max(5, kept // 16)
-    return max(20, kept if kept <= MANY else kept // 4 if fell > FAR * objective else kept // 2)
+    if t < POOR:  # then the gradient says little of who belongs
+        return max(FEWEST_AFTER, kept // SHARE_AFTER)
+    return max(FEWEST, kept if kept <= MANY else kept // 4 if fell > FAR * objective else kept // 2)
 
 
 @part
@@ -211,9 +215,9 @@ def _search(margin, shift, documents, old, b, prior, objective, promise, there, 
 @inlined
 def _precision(m, t, fall, tol, floor):
     """How well the next quadratic model is solved: its violations, relative to the penalty's slope."""
-    if (t < 1.0 and fall > tol) or fall > (0.02 if m > MANY else 0.05):
+    if (t < 1.0 and fall > tol) or fall > (FALLS_WIDE if m > MANY else FALLS):
         return ROUGH
-    return max(floor * tol, 0.1 * fall if m > MANY else 0.0)
+    return max(floor * tol, ROUGH * fall if m > MANY else 0.0)
 
 
 @inlined
@@ -302,7 +306,7 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
         changed = changed or kept < m or grown > kept
         m = grown
         wide = m > dense
-        floor, least = (0.5, LEAST) if wide else (0.1, 0.0)  # precision at its finest, relative to tol; to spare
+        floor, least = (FINE_WIDE, LEAST) if wide else (FINE, 0.0)
         if wide:
             if matrix_free is None:
                 gap = np.inf
@@ -349,7 +353,7 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
                 beta[features[a]] = b[a] if t == 1.0 else old[a] + t * (b[a] - old[a])
             assign(margin, there)
             loss, fell, objective = new_loss, objective - (new_loss + new_penalty), new_loss + new_penalty
-            cautious, precise = t < 0.25, precision <= tol
+            cautious, precise = t < CAUTIOUS, precision <= tol
             if strength == 1.0:
                 precision = _precision(m, t, fell / max(objective, 1e-300), tol, floor)
             if _settled(strength, m, t, fell, objective, tol):

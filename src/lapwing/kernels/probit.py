@@ -9,7 +9,7 @@ from lapwing.kernels._jit import part
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _TAIL = -5.0  # below, Φ is had from its continued fraction
-_TERMS = 40
+_TERMS = 40  # of it: the last is below rounding there
 
 
 @part

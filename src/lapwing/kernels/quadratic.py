@@ -13,6 +13,11 @@ from lapwing.kernels.loss import argmin, penalty_at, stop, violation
 RIDGE = 1e-12  # added to a diagonal, relatively: columns that depend on each other must not lose a pivot
 LOST = 1e-13  # share of itself at which what is left of a pivot is rounding
 HAIR = 1e-14  # share of itself below which what is left of a coefficient is rounding, and it has vanished
+SWEEPS = 15  # of descent before it is asked whether a Newton step would be faster,
+MOST_SWEEPS = 1000  # and in all
+ROUGH = 0.01  # precision down to which descent alone will do
+SETTLED, EARLY = 50, 60  # while more than one coordinate in so many moves, and in so many sweeps, who is free changes
+LEAST_SWEEPS, LONGEST, PER_SWEEP = 3, 40, 60  # between steps: as many as take the time of a step on the free ones
 STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
@@ -198,17 +203,17 @@ def solve(H, G, b, prior, tol, A):
     m = b.size
     rhs, free, change, slope = np.empty(m), np.empty(m, np.int32), np.empty(m), np.empty(m)
     sweeps = 0
-    between = 15
-    while sweeps < 1000:
+    between = SWEEPS
+    while sweeps < MOST_SWEEPS:
         for _ in range(between):
             worst, moved = sweep(H, G, b, prior)
             sweeps += 1
             if worst <= tol:
                 return sweeps
-        if tol > 0.01:  # a rough solution is wanted: what descent has found will do
+        if tol > ROUGH:  # a rough solution is wanted: what descent has found will do
             return sweeps
-        if moved * 50 > m and sweeps < 60:  # too early: who is free still changes
+        if moved * SETTLED > m and sweeps < EARLY:  # too early: who is free still changes
             continue
         n_free = newton_step(H, G, b, prior, A, rhs, free, change, slope)
-        between = max(3, min(40, n_free // 60))  # as much time for descent as for the step
+        between = max(LEAST_SWEEPS, min(LONGEST, n_free // PER_SWEEP))
     return sweeps

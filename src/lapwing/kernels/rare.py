@@ -30,7 +30,19 @@ from lapwing.kernels.loss import (
     penalty_conjugate,
     violation,
 )
-from lapwing.kernels.newton import COLD, LOOSE, RELAX, ROUGH
+from lapwing.kernels.newton import (
+    CAUTIOUS,
+    COLD,
+    FALLS,
+    FEWEST,
+    FEWEST_AFTER,
+    FINE,
+    LOOSE,
+    POOR,
+    RELAX,
+    ROUGH,
+    SHARE_AFTER,
+)
 from lapwing.kernels.nouns import PriorArrays
 from lapwing.kernels.rare_prices import price
 from lapwing.kernels.working_set import FINEST, STAYS, VIOLATES, taken
@@ -285,7 +297,8 @@ def _room(H, m):
 def _renew(columns, ground, desk, prior, category, strength, standing, best, m, t, violators):
     """Prune and grow the working set, touch the documents of words that are new; returns (m, t, whether it changed)."""
     kept = _prune(desk, m, 1 + category.modes.size, prior, strength) if violators > 0 else m
-    grown = _grow(columns, desk, kept, violators, t, max(20, kept) if standing.share >= 0.5 else max(5, kept // 16))
+    most = max(FEWEST, kept) if standing.share >= POOR else max(FEWEST_AFTER, kept // SHARE_AFTER)
+    grown = _grow(columns, desk, kept, violators, t, most)
     for a in range(kept, grown):
         j = desk.features[a]
         t = touched.touch(columns, ground, desk, category.down, j, t, standing.margin, standing.theta, best)
@@ -349,10 +362,10 @@ def _newton(entries, desk, local, category, t, rest, standing, loss, strength, t
         margin0 -= share * move[0]
         theta0 = loss_theta(margin0, link)[1]
         loss, fell, objective = new_loss, objective - (new_loss + new_penalty), new_loss + new_penalty
-        cautious, precise = share < 0.25, precision <= tol
+        cautious, precise = share < CAUTIOUS, precision <= tol
         fall = fell / max(objective, 1e-300)
         if strength == 1.0:
-            precision = ROUGH if (share < 1.0 and fall > tol) or fall > 0.05 else 0.1 * tol
+            precision = ROUGH if (share < 1.0 and fall > tol) or fall > FALLS else FINE * tol
         if (share == 1.0 or fall <= tol) and fall <= (LOOSE if strength > 1.0 else np.sqrt(tol)):
             break
     return Standing(
@@ -367,6 +380,8 @@ def fit(X, ground, desk, prior, category, words, values, tol, max_rounds, most):
     prior           its modes but that of the constant are 0: a category has its own
     words, values   to start from, the value of the constant first, NaN where there is none yet
     most            words in a working set, beyond which the fit is given up; sooner where most documents are touched
+
+    Longer than a screen for the reason that kernels/newton.py's is.
     """
     p, link = category.positives.size, category.link
     m, t, margin0 = _begin(X, ground, desk, prior, category, words, values)

@@ -33,8 +33,12 @@ FEW = 0.1  # the most of X's entries that the documents which bend may have to g
 CLOSE = 2.0  # and below this gap any number of them
 BENDS = 2.0  # a document counts among the few whose curvature weighs this much more than the prior
 NEARER = 1.0  # relative gap below which such directions are made conjugate to the last step
-SLOW = 12  # directions from few documents after which more of them are taken
+SLOW = 12  # directions from few documents after which more of them are taken,
+MORE = 0.3  # by a cut that is this share of the last
 EARLY = 1e3  # relative gap above which a direction may be rough
+NEWTON, NEWTON_NEAR = 0.1, 0.03  # share of the gradient that a direction from few documents leaves, far and near
+CG, CG_NEAR = 0.25, 0.04  # the same, squared, of conjugate gradients
+CG_EARLY, CG_LATER, CG_MOST = 5, 15, 200  # iterations of them at most: early, before `CLOSE`, and after
 PATIENCE = 20  # rounds without a fall of the objective after which a fit is given up
 RISE = 1e-9  # relative rise of the objective that rounding does not explain
 FULL, CONJUGATE, NONE = range(3)  # directions a lane may take: any; of conjugate gradients only; or it ends at its best
@@ -325,7 +329,7 @@ def _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, r
     _, weight, link = documents
     curvature, gradient, room, work = lanes.curvature[lane], lanes.gradient[lane], shared.room, shared.work
     if lanes.refined[lane] >= SLOW:
-        lanes.cut[lane] *= 0.3  # the others do bend
+        lanes.cut[lane] *= MORE  # the others do bend
     count, entries, share = that_bend(
         rows.indptr, weight, curvature, shared.reach[prior], lanes.cut[lane], shared.documents
     )
@@ -334,7 +338,7 @@ def _by_few(rows, documents, l2, prior, slot, c, lane, lanes, shared, answers, r
     some, limit = shared.documents[:count], tol * answers.objective[c]
     promise = from_few(
         rows, weight, curvature, shared.sums[slot], shared.squares[slot], l2, gradient, some, entries,
-        0.1 if relative > 1.0 else 0.03, shared.zeros, work, shared.newton, room,
+        NEWTON if relative > 1.0 else NEWTON_NEAR, shared.zeros, work, shared.newton, room,
     )  # fmt: skip
     if promise <= limit and link == 0 and not shared.flat[prior]:
         duality = proof(rows, documents, curvature, answers.dual[c], l2, some, room, work, limit)
@@ -361,8 +365,8 @@ def _aim(rows, weight, squares, lane, lanes, search, relative):
         squares_of(rows, lanes.curvature[lane], lanes.diagonal[lane])
     assign(lanes.before[lane], lanes.gradient[lane])
     search.rho[lane] = search.ratio[lane] = 0.0
-    search.goal[lane] = 0.25 if relative > 1.0 else 0.04
-    search.left[lane] = 5 if relative > EARLY else 15 if relative > CLOSE else 200
+    search.goal[lane] = CG if relative > 1.0 else CG_NEAR
+    search.left[lane] = CG_EARLY if relative > EARLY else CG_LATER if relative > CLOSE else CG_MOST
 
 
 @part
@@ -397,6 +401,8 @@ def fit(rows, offset, categories, betas, turns, few, tol, max_rounds):
     betas    (K, d+1) starts; overwritten by the solutions
     turns    (K,) the order in which categories take lanes
     few      FEW, or None: all directions come from conjugate gradients, and a quarter less is compiled
+
+    Longer than a screen because lanes of different stages share every array of a pass.
     """
     Y, weights, weighs, link, modes, l2s, which = categories
     (K, n), size = Y.shape, betas.shape[1]

@@ -1,4 +1,7 @@
-"""How far to go along a ridge step, and the constant feature after it."""
+"""How far to go along a ridge step, and the constant feature after it.
+
+min_t Σ_i c_i loss(r_i + t shift_i) + penalty(β + t step),   then the same over the constant alone
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Counts of terms by document, put in order and weighed, document by document."""
+"""Counts of terms by document, put in order and weighed, document by document.
+
+In come numbered tokens or terms as they were read, and the place of each number among the sorted terms; out come the
+rows of a CSR matrix, columns rising.
+"""
 
 from __future__ import annotations
 
@@ -48,23 +52,22 @@ def _sort(given, n, begin, out):
 
 
 @kernel
-def in_order(ends, terms, counts, rank, indices, data):
+def in_order(ends, terms, counts, rank, starts, indices, data):
     """Documents as counts of columns, in order: document i has terms[ends[i]:ends[i+1]], the columns rank[term].
 
     Negative ranks are left out, and those of one document that are the same added up. `indices` and `data` are filled
-    as CSR has them.
+    from starts[i] on.
 
-    Returns its indptr.
+    Returns how many entries each has there.
     """
     n, most = ends.size - 1, np.int64(0)
     for doc in range(n):
         most = max(most, ends[doc + 1] - ends[doc])
     given, ordered = np.empty(most, np.int64), np.empty(most, np.int64)  # column << 32 | count
     begin = np.empty(2 * most + 2, np.int32)
-    indptr = np.zeros(n + 1, np.int32)
-    nnz = np.int64(0)
+    sizes = np.empty(n, np.int64)
     for doc in range(n):
-        size = np.int64(0)
+        size, nnz = np.int64(0), starts[doc]
         for k in range(ends[doc], ends[doc + 1]):
             column = np.int64(rank[terms[k]])
             given[size] = column << 32 | counts[k]
@@ -80,8 +83,18 @@ def in_order(ends, terms, counts, rank, indices, data):
                 last = column
                 indices[nnz], data[nnz] = column, count
                 nnz += 1
-        indptr[doc + 1] = nnz
-    return indptr
+        sizes[doc] = nnz - starts[doc]
+    return sizes
+
+
+@kernel
+def close_up(starts, indptr, indices, data):
+    """Move the entries of every row, which begin at starts[row], to where they begin without gaps: indptr[row]."""
+    for row in range(indptr.size - 1):
+        gap = starts[row] - indptr[row]
+        if gap > 0:
+            for k in range(indptr[row], indptr[row + 1]):
+                indices[k], data[k] = indices[k + gap], data[k + gap]
 
 
 @kernel
@@ -94,25 +107,35 @@ def frequencies(indices, width):
 
 
 @kernel
-def weigh(indptr, indices, counts, tf, idf, cosine, column_of, columns, weights):
+def weigh(indptr, indices, counts, tf, idf, cosine, weights):
     """text/weighting.py in one pass: tf[count] · idf[term], over the norm of the row; sums in the order of the terms.
 
-    Terms of negative columns count in the norm only. `columns` and `weights` are filled; returns their indptr.
+    `weights` is filled from indptr[0] to indptr[-1].
     """
-    n = indptr.size - 1
-    starts = np.zeros(n + 1, np.int32)
-    nnz = 0
-    for row in range(n):
+    for row in range(indptr.size - 1):
         norm = 0.0
-        first = nnz
         for k in range(indptr[row], indptr[row + 1]):
             weight = tf[counts[k]] * idf[indices[k]]
             norm += weight * weight
-            columns[nnz], weights[nnz] = column_of[indices[k]], weight
-            nnz += column_of[indices[k]] >= 0
+            weights[k] = weight
         if cosine and norm > 0.0:
             norm = np.sqrt(norm)
-            for k in range(first, nnz):
+            for k in range(indptr[row], indptr[row + 1]):
                 weights[k] /= norm
-        starts[row + 1] = nnz
-    return starts
+
+
+@kernel
+def keep(indptr, indices, column_of, columns, weights):
+    """Rows without the terms of negative columns, one after the other from indptr[0] on: `columns` is filled.
+
+    Returns how many entries each has.
+    """
+    sizes = np.empty(indptr.size - 1, np.int32)
+    nnz = np.int64(indptr[0])
+    for row in range(sizes.size):
+        first = nnz
+        for k in range(indptr[row], indptr[row + 1]):
+            columns[nnz], weights[nnz] = column_of[indices[k]], weights[k]
+            nnz += column_of[indices[k]] >= 0
+        sizes[row] = nnz - first
+    return sizes

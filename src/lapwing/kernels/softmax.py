@@ -127,8 +127,11 @@ def of_class(prior, k):
 def feasible(gradient, prior):
     """The largest s ≤ 1 with -s·gradient dual feasible in every class."""
     scale = 1.0
+    z = np.empty(gradient.shape[1])
     for k in range(gradient.shape[0]):
-        scale = min(scale, feasible_scale(-gradient[k], of_class(prior, k)))
+        for j in range(z.size):
+            z[j] = -gradient[k, j]
+        scale = min(scale, feasible_scale(z, of_class(prior, k)))
     return scale
 
 

@@ -23,7 +23,10 @@ DESCENTS = 5  # over the pairs of a block in a sweep
 RIDGE = 1e-3  # of a block's diagonal, added where it preconditions
 CROSSING = 0.1  # share of the free pairs that may come to a stop in one solve
 SOLVES = 10  # of the linear system in a step, each with fewer pairs free
-ITERATIONS = 10  # of conjugate gradients in the first turn; 10 more in each that follows
+SHORTER = 0.8  # by this factor a step, until so few come to a stop
+SPARE, MOST_SPARE = 0.05, 0.005  # share of the curvature that is left out: of the precision, and at most
+ITERATIONS = 10  # of conjugate gradients in the first turn; as many more in each that follows,
+INNER = 0.1  # until what is left is this share of the precision
 
 
 class Model(NamedTuple):
@@ -125,7 +128,7 @@ def _blocks(first):
         for piece in range(parts):
             owner[s] = k
             bounds[s + 1] = first[k] + (piece + 1) * size // parts
-            at[s + 1] = at[s] + (bounds[s + 1] - bounds[s]) ** 2
+            at[s + 1] = at[s] + (bounds[s + 1] - bounds[s]) * (bounds[s + 1] - bounds[s])
             s += 1
     return bounds[: s + 1], owner[:s], at[: s + 1]
 
@@ -133,7 +136,7 @@ def _blocks(first):
 @part
 def _block(of, at, s):
     """Matrix s of a flat array of square ones."""
-    size = int(np.sqrt(at[s + 1] - at[s]) + 0.5)
+    size = np.int64(np.sqrt(at[s + 1] - at[s]) + 0.5)
     return of[at[s] : at[s + 1]].reshape(size, size)
 
 
@@ -397,10 +400,10 @@ def _shorten(prior, live, b, step, x):
             if prior.l1[a] > 0.0 and (away + x[a]) * away < 0.0:
                 reached[crossing] = -away / x[a]
                 crossing += 1
-    most = int(CROSSING * free) + 1
+    most = np.int64(CROSSING * free) + 1
     t, beyond = 1.0, crossing
     while beyond > most:
-        t *= 0.8
+        t *= SHORTER
         beyond = 0
         for c in range(crossing):
             beyond += reached[c] < t
@@ -484,7 +487,7 @@ def solve(X, first, feature, proba, weight, gradient, prior, unit, precision, tu
     b comes in as β. Conjugate gradients follow the pairs that are free; descent finds who else is. Returns the change
     p_ik (S_ik - Σ_l p_il S_il) of the probabilities which the model predicts.
     """
-    start, document, p, c = _kept(proba, weight, min(0.05 * precision, 0.005))
+    start, document, p, c = _kept(proba, weight, min(SPARE * precision, MOST_SPARE))
     ends, row, x, offset, own = _columns(X, first, feature, proba, weight, start, document)
     bounds, owner, at = _blocks(first)
     model = Model(
@@ -495,7 +498,7 @@ def solve(X, first, feature, proba, weight, gradient, prior, unit, precision, tu
     S, mean = np.zeros(p.size), np.zeros(weight.size)
     for turn in range(turns):
         _recentre(first, feature, prior, b, held)
-        _free_step(model, prior, 0.1 * precision, ITERATIONS + 10 * turn, old, held, b, S, mean)
+        _free_step(model, prior, INNER * precision, (turn + 1) * ITERATIONS, old, held, b, S, mean)
         worst = 0.0
         for _ in range(SWEEPS):
             worst = _sweep(model, prior, unit, old, b, S, mean)

@@ -346,57 +346,50 @@ def read(data, starts, fold, mode, digits, counting, n_terms, spelling, term_ptr
 
 
 @part
-def _before(first, second, chars, start, end, other_first, other_second, others, begin, past):
+def _before(first, second, token, other_first, other_second, other, spelling, ends):
     """Negative if a token stands before another by its bytes, 0 if they are the same, positive otherwise."""
     if first != other_first:
         return -1 if first < other_first else 1
     if (second & LONG) != LONG and (other_second & LONG) != LONG:
         return -1 if second < other_second else np.int64(second > other_second)
-    for k in range(min(end - start, past - begin)):
-        if chars[start + k] != others[begin + k]:
-            return -1 if chars[start + k] < others[begin + k] else 1
-    return (end - start) - (past - begin)
+    start, begin = ends[token], ends[other]
+    size, other_size = ends[token + 1] - start, ends[other + 1] - begin
+    for k in range(min(size, other_size)):
+        if spelling[start + k] != spelling[begin + k]:
+            return -1 if spelling[start + k] < spelling[begin + k] else 1
+    return size - other_size
 
 
 @kernel
-def merge(firsts, seconds, chars, ends, other_firsts, other_seconds, others, other_ends):
+def merge(firsts, seconds, tokens, other_firsts, other_seconds, others, spelling, ends):
     """Two lists of distinct tokens, each in order, as one.
 
     firsts, seconds   the keys of the tokens
-    chars, ends       token t is chars[ends[t]:ends[t+1]-1], a line feed after it
+    tokens, others    int32, token t is spelling[ends[t]:ends[t+1]]
 
-    Returns the same four of all tokens, and the place there of each token of the one list and of the other.
+    Returns the same three of all tokens, and the place there of each token of the one list and of the other.
     """
     n, m = firsts.size, other_firsts.size
-    first, second = np.empty(n + m, np.uint64), np.empty(n + m, np.uint64)
-    out, past = np.empty(chars.size + others.size, np.uint8), np.empty(n + m + 1, np.int64)
+    first, second, token = np.empty(n + m, np.uint64), np.empty(n + m, np.uint64), np.empty(n + m, np.int32)
     place, other_place = np.empty(n, np.int32), np.empty(m, np.int32)
-    past[0] = top = a = b = t = np.int64(0)
+    a = b = t = np.int64(0)
     while a < n or b < m:
         if a == n or b == m:
             sign = np.int64(a == n) - np.int64(b == m)
         else:
             sign = _before(
-                firsts[a], seconds[a], chars, ends[a], ends[a + 1],
-                other_firsts[b], other_seconds[b], others, other_ends[b], other_ends[b + 1],
-            )  # fmt: skip
+                firsts[a], seconds[a], tokens[a], other_firsts[b], other_seconds[b], others[b], spelling, ends
+            )
         if sign <= 0:
-            first[t], second[t], place[a] = firsts[a], seconds[a], t
-            for k in range(ends[a], ends[a + 1]):
-                out[top + k - ends[a]] = chars[k]
-            top += ends[a + 1] - ends[a]
+            first[t], second[t], token[t], place[a] = firsts[a], seconds[a], tokens[a], t
             a += 1
         else:
-            first[t], second[t] = other_firsts[b], other_seconds[b]
-            for k in range(other_ends[b], other_ends[b + 1]):
-                out[top + k - other_ends[b]] = others[k]
-            top += other_ends[b + 1] - other_ends[b]
+            first[t], second[t], token[t] = other_firsts[b], other_seconds[b], others[b]
         if sign >= 0:
             other_place[b] = t
             b += 1
         t += 1
-        past[t] = top
-    return first[:t], second[:t], out[:top], past[: t + 1], place, other_place
+    return first[:t], second[:t], token[:t], place, other_place
 
 
 @kernel

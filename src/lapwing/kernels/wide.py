@@ -23,6 +23,8 @@ SWEEPS = 10  # of coordinate descent between steps on the free coordinates
 TURNS = 40  # of such a step at most, most with more coordinates held than the last
 LOOK = 25  # steps of conjugate gradients after which it is seen who has gone too far
 STEPS = 1000  # of conjugate gradients at most, in all
+PRECISE = 0.01  # precision above which the solution is far
+INNER = 0.3  # share of what may be left that conjugate gradients leave
 SHARE, ROUGH = 0.03, 0.1  # of the violations there were at first may be left, near the solution and far from it
 
 
@@ -295,12 +297,12 @@ def solve(model, g, b, prior, tol):
                     common, weighted = _move(model, a, best - b[a], r, common, weighted)
                     b[a] = best
             begun = max(begun, worst)
-            goal = max(tol, (ROUGH if tol > 0.01 else SHARE) * begun)
+            goal = max(tol, (ROUGH if tol > PRECISE else SHARE) * begun)
             if worst <= goal:
                 return
         for a in range(m):
             G[a] = _slope(model, g, start, b, r, common, weighted, a)
-        left -= SWEEPS + _free_step(model, prior, G, b, unit, 0.3 * goal, left, step)
+        left -= SWEEPS + _free_step(model, prior, G, b, unit, INNER * goal, left, step)
         for a in range(m):
             if step[a] != 0.0:
                 end, mode = b[a] + step[a], prior.mode[a]

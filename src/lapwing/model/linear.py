@@ -306,10 +306,10 @@ class LinearModel:
         self, category: Hashable | None, documents: Any, labels: Any, new: Any, *, level: float = 0.95
     ) -> np.ndarray:
         """How sure a probability is, given the documents trained on: `lapwing.probability_interval`."""
-        found: np.ndarray = import_module("lapwing").probability_interval(
+        interval: np.ndarray = import_module("lapwing").probability_interval(
             self, category, documents, labels, new, level=level
         )
-        return found
+        return interval
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn estimator that predicts by this model: `lapwing.to_sklearn`."""

@@ -72,7 +72,7 @@ class Memory:
         return cls(
             documents=documents,
             pointer=np.concatenate([[0], np.cumsum([len(past.index) - 1 for past in pasts])]).astype(np.int64),
-            features=np.concatenate([past.index[:-1] for past in pasts]).astype(np.int32),
+            features=np.concatenate([past.index[:-1] for past in pasts], dtype=np.int32, casting="same_kind"),
             slope=np.concatenate([past.slope[:-1] for past in pasts]),
             bend=np.concatenate([bend[:-1] for bend in diagonals]),
             intercept_slope=np.array([past.slope[-1] for past in pasts]),

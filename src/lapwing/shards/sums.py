@@ -39,14 +39,15 @@ def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
     """Σ_i weight_i of(x_ij) for every column j, document after document; of x_ij itself without `of`.
 
     columns   CSC, on disk or not; or CSR in memory, to the same bits
+    weight    (n,), or (n, k) for k sums of each column
     """
     if getattr(columns, "format", "csc") == "csr":  # that of a kernel does not say
-        if of is np.square and len(columns.data) == columns.shape[0] * columns.shape[1]:  # in half of the time
+        if of is np.square and weight.size == len(weight) and _is_full(columns):  # in half of the time
             table = columns.data.reshape(columns.shape)
-            return np.asarray(np.einsum("i,ij,ij->j", weight, table, table))
+            return np.einsum("i,ij,ij->j", weight.ravel(), table, table).reshape(-1, *weight.shape[1:])
         data = columns.data if of is None else of(columns.data)
         return np.asarray(sp.csr_matrix((data, columns.indices, columns.indptr), columns.shape).T @ weight)
-    sums = np.empty(len(columns.indptr) - 1)
+    sums = np.empty((len(columns.indptr) - 1, *weight.shape[1:]))
     for some in row_blocks(columns):
         pointer = columns.indptr[some.start : some.stop + 1]
         part = slice(int(pointer[0]), int(pointer[-1]))
@@ -54,6 +55,10 @@ def column_sums(columns: Any, weight: np.ndarray, of: Any = None) -> np.ndarray:
         shape = (some.stop - some.start, len(weight))
         sums[some] = sp.csr_matrix((data, columns.indices[part], pointer - pointer[0]), shape) @ weight
     return sums
+
+
+def _is_full(X: Any) -> bool:
+    return bool(len(X.data) == X.shape[0] * X.shape[1])
 
 
 def some_columns(columns: Any, which: np.ndarray) -> sp.csc_matrix:
@@ -65,8 +70,8 @@ def some_columns(columns: Any, which: np.ndarray) -> sp.csc_matrix:
 
 
 def row_products(X: Any, vector: np.ndarray) -> np.ndarray:
-    """x_i·v of every row of a CSR matrix."""
-    products = np.empty(X.shape[0])
+    """x_i·v of every row of a CSR matrix; of k vectors (d, k)."""
+    products = np.empty((X.shape[0], *vector.shape[1:]))
     for rows in row_blocks(X):
         pointer = X.indptr[rows.start : rows.stop + 1]
         part = slice(int(pointer[0]), int(pointer[-1]))

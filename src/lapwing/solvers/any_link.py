@@ -29,7 +29,7 @@ FORCED = 0.1  # until what is left is this share of the gradient, or less near t
 INNER = 1e-2  # violations of the inner problem, relative to the penalty's slope, as a share of the tolerance
 FLAT = 1e-10  # curvature of a document, at least: a line has no minimum
 ARMIJO = 0.01  # share of what a step promises that it must bring
-HALVINGS = 40
+HALVINGS = 40  # of a step: then it is shorter than what rounding leaves of it
 ROUNDING = 1e-13  # a sum over documents is not known better
 
 

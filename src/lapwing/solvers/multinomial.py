@@ -22,6 +22,9 @@ ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic
 FINE = 0.2  # the same near the optimum, relative to tol
 TURNS = 30  # in a quadratic model at most, where a step to its rough minimum failed; elsewhere one, and
 SLOW = 0.7  # twice as many as before where a round leaves more than this share of the gap
+FALLS = 0.005  # relative fall of the objective in a whole step above which it is far
+FEWEST = 20  # features of a class that are added at least,
+POOR = 0.5  # and an eighth, not half, of those there are after a step of which no more than this share was taken
 HALVINGS = 6  # of a step at most
 ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one,
 ARMIJO = 0.01  # and that it must bring
@@ -108,6 +111,7 @@ def _newton(
     A working set grows by the worst violators; the loss is replaced by its quadratic model with all its terms between
     classes (kernels/softmax_quadratic.py), and the probabilities which that model predicts at its minimum are the dual
     point. From a cold start the prior is first taken stronger (`strength` times) and relaxed step by step.
+    Longer than a screen for the reason that kernels/newton.py's is.
     """
     from lapwing.kernels import multinomial as steps
     from lapwing.kernels import softmax as loss_of
@@ -131,7 +135,7 @@ def _newton(
         # Grow the working set.
         m = int(np.count_nonzero(inside))
         strong = _stronger(prior, strength)
-        steps.choose(inside, beta, gradient, strong, max(20 * K, m // 2 if t > 0.5 else m // 8))
+        steps.choose(inside, beta, gradient, strong, max(FEWEST * K, m // 2 if t > POOR else m // 8))
         first, feature = _pairs(inside)
         local = PriorArrays(*(part[inside] for part in strong))
         here = here._replace(b=beta[inside])
@@ -171,7 +175,7 @@ def _newton(
         if converged or not accepted:
             break
         turns = min(2 * turns, TURNS) if bound > SLOW * before else 1
-        far = fell > (0.005 if t == 1.0 else tol) * objective
+        far = fell > (FALLS if t == 1.0 else tol) * objective
         precision = ROUGH if far else max(FINE * tol, 2.0 * fell / objective)
     loss_of.price(X, labels, weight, here.proba, gradient)
     kkt, kkt_bound = loss_of.kkt_bounds(beta, gradient, prior)

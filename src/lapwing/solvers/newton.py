@@ -26,10 +26,8 @@ SMALL = 20_000  # entries of X up to which coordinate descent goes first,
 BRIEFLY = 50  # for as many rounds
 EVEN = 100.0  # times the smallest entry of a dense matrix is the largest with which it, too, begins so
 DENSE = 800  # working sets up to here have their Hessian as a dense matrix: 5 MB. Larger ones are faster without,
-MODEST, WIDER = (
-    300_000,
-    1500,
-)  # but not in matrices of so few entries: up to here, then, and half the kernel is not needed
+MODEST = 300_000  # but not in matrices of so few entries:
+WIDER = 1500  # up to here, then, and half the kernel is not needed
 
 
 def fit(

@@ -29,6 +29,9 @@ from lapwing.text.ngrams import NgramSpace
 
 SHARE = 0.3  # a search takes what exceeds this share of the largest derivative ...
 MOST = 300  # ... but no more than this, or as many as there are already
+FIRST, SMALLER = 0.1, 0.1  # relative gap of the fit between two searches: at first, and as a share of what is left,
+FINE = 0.3  # but no smaller than this share of the tolerance,
+EXHAUSTED = 0.01  # unless no n-gram is new: then down to this
 LEVEL = 1e-12  # derivatives this close, relatively, are equal: the shortest n-gram goes first
 FALLEN = 0.1  # a line search ends where the slope has fallen to this part of itself,
 SHORTENED = 0.3  # and a step goes so much of that way
@@ -88,7 +91,7 @@ def exact(
     classes = np.empty(0, np.int64) if start is None else start.classes
     beta = np.zeros(1) if start is None else start.result.weights.copy()
     slope = float(np.sqrt(2.0 / variance))
-    rounds, inner, best_dual, best_theta = 0, 0.1, -np.inf, np.zeros(len(y))
+    rounds, inner, best_dual, best_theta = 0, FIRST, -np.inf, np.zeros(len(y))
     while True:
         problem = Problem(space.columns(classes).tocsr(), merge=False)
         prior = Laplace().compile(variance, len(classes), intercept_variance)
@@ -113,11 +116,11 @@ def exact(
         new = ~np.isin(steep, classes)
         steep, slopes = steep[new], slopes[new]
         if len(steep):
-            inner = min(inner, max(0.1 * relative, 0.3 * tol))
-        elif inner < 0.01 * tol:  # rounding is all that is left
+            inner = min(inner, max(SMALLER * relative, FINE * tol))
+        elif inner < EXHAUSTED * tol:  # rounding is all that is left
             break
         else:
-            inner *= 0.1
+            inner *= SMALLER
         most = max(MOST, len(classes))
         if len(steep) > most:
             steep = np.sort(steep[np.argpartition(-np.abs(slopes), most)[:most]])

@@ -16,7 +16,7 @@ from lapwing.stats.objective import PriorArrays
 
 HESSIANS = ("diagonal", "full")
 KKT = 1e-9  # violation of Eq. 4's optimality conditions at which hessian="full" stops
-ROUNDS = 200
+ROUNDS = 200  # of descent at most
 
 
 @dataclass(frozen=True, eq=False)

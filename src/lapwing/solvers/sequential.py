@@ -24,7 +24,7 @@ INNER = 1e-2  # violations of the inner problem, relative to the penalty's slope
 LEAST_INNER = 1e-12  # but no less
 ENOUGH = 1e3  # times the tolerance: share of the violations before, at which an inner problem is left,
 MOST_ENOUGH = 0.1  # but no more
-HALVINGS = 40
+HALVINGS = 40  # of a step: then it is shorter than what rounding leaves of it
 
 
 def fit(

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.stats.links import as_link
-from lapwing.stats.objective import PriorArrays, conjugate, dual_scale, kkt_violation, penalty
+from lapwing.stats.objective import PriorArrays, dual_scale, kkt_violation, penalty, penalty_conjugate
 from lapwing.stats.result import FitResult
 
 SHARES = tuple(0.5**k for k in range(8))  # of a step, tried together
@@ -155,7 +155,7 @@ def _dual_objective(blocks: Blocks, beta: Sparsely, prior: PriorArrays, gradient
     scale = dual_scale(prior, -gradient)
     shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
     (total,) = _added([(part,) for part in blocks.each(conjugates, beta, shrunk, link)])
-    return float(-total - np.sum(conjugate(prior, -shrunk * gradient)))
+    return float(-total - np.sum(penalty_conjugate(prior, -shrunk * gradient)))
 
 
 def _step(

@@ -104,7 +104,7 @@ def kkt_violation(prior: PriorArrays, weights: np.ndarray, gradient: np.ndarray)
     return np.where(np.isnan(smooth), np.nan, np.maximum(gain_up, gain_down))
 
 
-def conjugate(prior: PriorArrays, z: np.ndarray) -> np.ndarray:
+def penalty_conjugate(prior: PriorArrays, z: np.ndarray) -> np.ndarray:
     """sup_b [ z b - l1|b-m| - l2 (b-m)²/2 ] over lower ≤ b ≤ upper, per coordinate."""
     excess = np.sign(z) * np.maximum(np.abs(z) - prior.l1, 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -183,7 +183,7 @@ def certify(
         # A hair less than the scale: rounding must not leave a coordinate outside.
         shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
         if scale >= 0.0:
-            conjugates = np.sum(conjugate(prior, shrunk * z + towards))
+            conjugates = np.sum(penalty_conjugate(prior, shrunk * z + towards))
             dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta, y)) - conjugates) + height
             gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
@@ -233,7 +233,7 @@ def _certify_polytomous(
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = -np.where(others > 0.0, others * np.log(others), 0.0).sum(axis=0)
             entropy = entropy - np.where(rest < 1.0, (1.0 - rest) * np.log1p(-rest), 0.0)
-        dual_objective = float(np.sum(c * entropy) - np.sum(conjugate(prior, shrunk * z)))
+        dual_objective = float(np.sum(c * entropy) - np.sum(penalty_conjugate(prior, shrunk * z)))
         gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
 

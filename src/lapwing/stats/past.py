@@ -75,6 +75,8 @@ class Past:
     @property
     def whole(self) -> np.ndarray:
         """(p,) the diagonal of A."""
+        if not len(self.places):
+            return self.bend
         diagonal = self.bend.copy()
         diagonal[self.places] += np.diagonal(self.block) if len(self.block) else np.sum(self.factor**2, axis=1)
         return diagonal

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.listed import Make, listed, now
+from lapwing.text.listed import Make, listed, meanwhile, now
 from lapwing.text.order import Placed, merged, names
 from lapwing.text.plain import PlainTerms
-from lapwing.text.reading import larger, read_tokens
+from lapwing.text.reading import Tokens, larger, read_terms, read_tokens
 from lapwing.text.rows import Block, Counted, cut, in_order, in_threads
-from lapwing.text.sequences import Sequences, read_sequences
 from lapwing.text.settings import TextSettings
 
 CHUNK = 1 << 16  # terms of documents that are counted at a time
@@ -29,7 +28,7 @@ def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: b
         return _count_plain(batches, settings)
     if settings.inside_words:
         return _count_inside(batches, settings, n_jobs)
-    return _count(read_sequences(batches, settings, plain=plain, n_jobs=n_jobs), settings, n_jobs)
+    return _count(read_terms(batches, settings, counting=False, plain=plain, n_jobs=n_jobs), settings, n_jobs)
 
 
 def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counted:
@@ -41,8 +40,8 @@ def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counte
     names = sorted(ids)
     rank = np.empty(len(names), np.int32)
     rank[[ids[name] for name in names]] = np.arange(len(names))
-    block = Block(np.cumsum([0, *map(len, bags)]), indices, counts, rank)
-    return names, in_order([block], len(names), plain=True)
+    block = Block(np.cumsum([0, *map(len, bags)]), indices, counts, rank, np.arange(len(bags)))
+    return names, in_order([block], names, plain=True)
 
 
 def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: int) -> Counted:
@@ -52,8 +51,10 @@ def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: 
     spelled = [f" {word} " for word in words.tokens]
     starts = np.concatenate(([0], np.cumsum([len(word) for word in spelled]))).astype(np.int64)
     numbers = np.fromiter((number[letter] for word in spelled for letter in word), np.int32, int(starts[-1]))
-    terms, pieces = _count(Sequences(letters, numbers, starts), settings, n_jobs, whole=True)
-    matrix = in_order(words.blocks, len(words.tokens), plain=False, n_jobs=n_jobs)
+    place, counts, every = np.arange(len(letters), dtype=np.int32), np.empty(0, np.int32), np.arange(len(spelled))
+    blocks = [Block(starts[a : b + 1], numbers, counts, place, every[a:b]) for a, b in cut(starts, n_jobs)]
+    terms, pieces = _count(Tokens(letters, blocks), settings, n_jobs, whole=True)
+    matrix = in_order(words.blocks, words.tokens, plain=False, n_jobs=n_jobs)
     with in_threads(n_jobs) as run:
         rows = list(run(lambda some: _product(matrix[slice(*some)], pieces), cut(matrix.indptr, n_jobs)))
     return terms, sp.vstack(rows, "csr") if n_jobs > 1 else rows[0]
@@ -65,18 +66,19 @@ def _product(words: sp.csr_matrix, pieces: sp.csr_matrix) -> sp.csr_matrix:
     return matrix
 
 
-def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool = False) -> Counted:
+def _count(read: Tokens, settings: TextSettings, n_jobs: int, *, whole: bool = False) -> Counted:
+    """The n-grams of documents whose terms stand one after the other."""
     from lapwing.kernels.bags import merge
 
-    bits = max(len(read.terms).bit_length(), 1)
+    bits = max(len(read.tokens).bit_length(), 1)
     with in_threads(n_jobs) as run:
-        found = list(run(lambda some: _count_some(read, some, settings, bits, whole), cut(read.starts, n_jobs)))
-        (high, low), places = merged([one for one, _ in found], merge, run)
-    blocks = [block for _, block in found]
-    del found  # the keys of each thread, which are many
-    names = listed(len(high), _names(high, low, bits, settings.lengths[1], read.terms, settings), n_jobs)
+        counted = meanwhile(read.tokens, run, lambda block: _count_some(block, settings, bits, whole), read.blocks)
+        (high, low), places = merged([one for one, _ in counted], merge, run)
+    terms, blocks = now(read.tokens), [block for _, block in counted]
+    del counted, read  # the keys of each thread, which are many, and what was read
+    names = listed(len(high), _names(high, low, bits, settings.lengths[1], terms, settings), n_jobs)
     del high, low
-    if settings.tokens == "ready" and any(letter < settings.joint for term in read.terms for letter in term):
+    if settings.tokens == "ready" and any(letter < settings.joint for term in terms for letter in term):
         names = now(names)
         again = sorted(range(len(names)), key=names.__getitem__)  # what is joined is not the least of all letters
         names = [names[k] for k in again]
@@ -84,29 +86,29 @@ def _count(read: Sequences, settings: TextSettings, n_jobs: int, *, whole: bool 
         moved[again] = np.arange(len(names), dtype=np.int32)
         places = [moved[place] for place in places]
     blocks = [block._replace(place=place) for block, place in zip(blocks, places, strict=True)]
-    return names, in_order(blocks, len(names), plain=False, n_jobs=n_jobs)
+    return names, in_order(blocks, names, plain=False, n_jobs=n_jobs)
 
 
-def _count_some(
-    read: Sequences, some: tuple[int, int], settings: TextSettings, bits: int, whole: bool
-) -> tuple[Placed, Block]:
+def _count_some(block: Block, settings: TextSettings, bits: int, whole: bool) -> tuple[Placed, Block]:
     """The n-grams of some documents, in order, as kernels/bags.py packs them."""
     from lapwing.kernels import bags as kernels
+    from lapwing.kernels import radix
 
     shortest, longest = settings.lengths
     n_ngrams = before = 0
     high, low = np.empty(0, np.uint64), np.empty(0, np.uint64)
-    table = np.zeros((1 << 12, 4), np.uint64)
+    table = _table(1 << 12)
     parts: list[tuple[np.ndarray, ...]] = []
-    for first, past in _chunks(read.starts[some[0] : some[1] + 1]):
-        starts = read.starts[some[0] + first : some[0] + past + 1]
+    for first, past in _chunks(block.ends):
+        starts = block.ends[first : past + 1]
         room = n_ngrams + int(starts[-1] - starts[0]) * (longest - shortest + 1)
         if room > high.size:
             high, low = (larger(keys, n_ngrams, room - n_ngrams) for keys in (high, low))
-        if 2 * room > len(table):
-            table = kernels.with_room(table, n_ngrams, room - n_ngrams)
+        if 3 * room > 2 * len(table):
+            smaller, table = table, _table(3 * room // 2)
+            kernels.move(smaller, table)
         n_ngrams, indptr, ngrams, counts = kernels.count_ngrams(
-            read.numbers, starts, bits, shortest, longest, whole, before, n_ngrams, high, low, table
+            block.numbers, block.place, starts, bits, shortest, longest, whole, before, n_ngrams, high, low, table
         )
         before += len(ngrams)
         parts.append((np.diff(indptr), ngrams, counts))
@@ -114,11 +116,27 @@ def _count_some(
     lengths, numbers, counts = (np.concatenate(column, dtype=np.int32) for column in zip(*parts, strict=True))
     del parts
     high, low = high[:n_ngrams], low[:n_ngrams]
-    order = np.lexsort((low, high)) if low.any() else np.argsort(high)
+    if longest > 64 // bits:
+        low, order = radix.in_order(low)
+        high, last = radix.in_order(high[order])
+        low, order = low[last], order[last]
+    else:  # all low ones are 0
+        high, order = radix.in_order(high)
     place = np.empty(n_ngrams, np.int32)
     place[order] = np.arange(n_ngrams, dtype=np.int32)
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
-    return ((high[order], low[order]), [place]), Block(ends, numbers, counts, place)
+    return ((high, low), [place]), Block(ends, numbers, counts, place, block.documents)
+
+
+def _table(slots: int) -> np.ndarray:
+    """An empty one, as kernels/_table.py has it, of so many slots or more; none stands across two lines of the cache.
+
+    NumPy asks for large pages, which are there sooner than many small ones.
+    """
+    words = 4 << (slots - 1).bit_length()
+    room = np.zeros(words + 8, np.uint64)
+    skipped = -room.ctypes.data % 64 // 8
+    return room[skipped : skipped + words].reshape(-1, 4)
 
 
 def _chunks(starts: np.ndarray) -> Iterable[tuple[int, int]]:
@@ -140,15 +158,23 @@ def _names(
 
     mask, in_a_word = np.uint64((1 << bits) - 1), 64 // bits
     low = low if longest > in_a_word else low[:0].copy()  # not to be kept for nothing
-    encoded = [term.encode() for term in terms]
-    ends = np.cumsum([0, *map(len, encoded)])
-    joint, spelling = (np.frombuffer(b, np.uint8) for b in (settings.joint.encode(), bytearray().join(encoded)))
+    joint = np.frombuffer(settings.joint.encode(), np.uint8)
+    written: list[np.ndarray] = []  # once a name is wanted
 
     def make(first: int, past: int) -> list[str]:
+        if not written:
+            written[:] = _written(terms)
         items = np.zeros((past - first, longest), np.int32)
         for k in range(longest):
             words, place = (high, k) if k < in_a_word else (low, k - in_a_word)
             items[:, k] = (words[first:past] >> np.uint64(64 - bits * (place + 1))) & mask
-        return names(spelled(items, joint, spelling, ends))
+        return names(spelled(items, joint, *written))
 
     return make
+
+
+def _written(terms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """(spelling, ends) of the terms, in UTF-8: term t is spelling[ends[t]:ends[t+1]]. None of them has a line feed."""
+    letters = np.frombuffer("\n".join([*terms, ""]).encode(), np.uint8)
+    feeds = np.flatnonzero(letters == 10)
+    return letters[letters != 10], np.append(0, feeds - np.arange(len(feeds)))

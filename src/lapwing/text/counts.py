@@ -35,4 +35,4 @@ def counted(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool
     if settings.is_bag:
         return count_bags(batches, settings, plain=plain, n_jobs=n_jobs)
     read = read_terms(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)
-    return read.tokens, in_order(read.blocks, len(read.tokens), plain=plain, n_jobs=n_jobs)
+    return read.tokens, in_order(read.blocks, read.tokens, plain=plain, n_jobs=n_jobs)

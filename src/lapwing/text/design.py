@@ -19,7 +19,7 @@ from lapwing.text.listed import now
 from lapwing.text.lookup import Lookups, Result, copied
 from lapwing.text.plain import PlacedTerms
 from lapwing.text.reading import in_batches
-from lapwing.text.rows import Counted, document_frequency, in_csr, stacked
+from lapwing.text.rows import Counted, document_frequency, in_csr, same_threads, stacked
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
 from lapwing.text.weighting import OFTEN, idf, tf, weigh
@@ -52,7 +52,7 @@ class Weighting:
     @cached_property
     def feature_names(self) -> list[str]:
         if len(self.columns) == len(self.terms):
-            return list(self.terms)
+            return now(self.terms)
         return [self.terms[i] for i in self.columns.tolist()]
 
     @cached_property
@@ -194,7 +194,17 @@ def design(
     n_jobs: int = 1,
 ) -> Design:
     """The design matrix of training texts. Terms that are `named` have a column however rare they are."""
-    named = sorted(set(named))
+    with same_threads(n_jobs):
+        return _design(documents, settings, sorted(set(named)), progress, n_jobs)
+
+
+def _design(
+    documents: Iterable[str],
+    settings: TextSettings,
+    named: Sequence[str],
+    progress: Callable[[int], None] | None,
+    n_jobs: int,
+) -> Design:
     batches, plain = in_batches(documents, settings, "auto", progress)
     terms, counts = counted(batches, settings, plain=plain, n_jobs=n_jobs)
     if named:
@@ -202,7 +212,7 @@ def design(
     n, frequency = counts.shape[0], document_frequency(counts, n_jobs)
     weighting = weighting_of(terms, frequency, n, settings, named)
     column_of, width = weighting._column_of[:-1], len(weighting.columns)
-    matrix = weigh(counts, frequency, n, settings, column_of, width, n_jobs=n_jobs)
+    matrix = weigh(counts, frequency, n, settings, column_of, width, names=terms, n_jobs=n_jobs)
     weighting = replace(weighting, terms=now(terms))
     return Design(matrix, weighting.feature_names, weighting)
 

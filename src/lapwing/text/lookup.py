@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from lapwing.text.order import names, spelled
+from lapwing.text.order import in_order
 from lapwing.text.reading import Reader, larger
 from lapwing.text.rows import in_threads
-from lapwing.text.stemming import stemmed
+from lapwing.text.stemming import Written, written, written_terms
 from lapwing.text.weighting import idf, tf
 
 if TYPE_CHECKING:
@@ -27,6 +28,22 @@ LOGARITHMS = 1 << 16  # of counts up to here all are at hand, of others those th
 
 Result = TypeVar("Result")
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, columns, weights
+
+
+def _some(terms: Written, which: np.ndarray) -> Written:
+    spelling, ends = terms
+    lengths = np.diff(ends)[which]
+    past = np.append(0, np.cumsum(lengths))
+    return spelling[np.repeat(ends[which] - past[:-1], lengths) + np.arange(past[-1])], past
+
+
+def _at(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """0 for places past the end."""
+    return np.append(values, np.zeros(2, values.dtype))[places]
+
+
+def _added(terms: Written, more: Written) -> Written:
+    return np.append(terms[0], more[0]), np.append(terms[1], terms[1][-1] + more[1][1:])
 
 
 def copied(part: Part) -> Part:
@@ -72,18 +89,17 @@ class _Lookup:
     """The tokens of one thread, and the terms they become: those of the model, then others in the order they came."""
 
     def __init__(self, weighting: Weighting) -> None:
-        self.settings, self.terms, self.index = weighting.settings, weighting.terms, weighting.index
+        self.settings, self.terms = weighting.settings, weighting.terms
         self.idf = idf(np.append(weighting.document_frequency, 0), weighting.n_documents, weighting.settings)
         self.column_of = weighting._column_of
         self.reader = Reader(weighting.settings, False)
-        self.new: dict[str, int] = {}  # terms that the model has not, with their numbers
-        self.in_order: list[str] = []  # the same, sorted
-        self.gap_of: list[int] = []  # of each, the term of the model that it stands before
+        self.new: Written = np.empty(0, np.uint8), np.zeros(1, np.int64)  # terms of tokens that the model has not
+        self.gap_of = np.empty(0, np.int64)  # of each, the term of the model that it stands before
         self.term_of = np.empty(0, np.int64)  # of every token, -1 for none
         self.rank_of = np.empty(0, np.uint32)
         self.tf = np.zeros(1)
         self.rows_of = np.empty(0, np.int32), np.empty(0)
-        self._rank()
+        self._rank(np.empty(0, np.int32))
 
     def rows(self, batches: list[list[str]]) -> Part:
         reader = self.reader
@@ -92,7 +108,7 @@ class _Lookup:
             reader.take(i, batch)
         if reader.known.n > len(self.term_of):
             self._resolve()
-        ends = np.concatenate([np.zeros(1, np.int64), *(ends[1:] for _, ends in reader.blocks)])
+        ends = reader.ends
         self._weigh_counts(ends)
         from lapwing.kernels.lookup import weigh
 
@@ -108,29 +124,55 @@ class _Lookup:
     def _resolve(self) -> None:
         """The terms of tokens that were met for the first time."""
         known, first, n = self.reader.known, len(self.term_of), len(self.terms)
-        tokens = spelled(np.arange(first, known.n, dtype=np.int32), known.spelling, known.ends)
-        terms = stemmed(names(tokens), self.settings)
-        numbers = np.array([self.index.get(term, n) if term else -1 for term in terms])
-        before = len(self.new)
-        for k in np.flatnonzero(numbers == n).tolist():
-            numbers[k] = self.new.setdefault(terms[k], n + len(self.new))
+        terms = written_terms(known.n - first, known.spelling, known.ends[first : known.n + 1], self.settings)
+        numbers, gaps = self._matched(*terms)
+        new = np.flatnonzero(numbers == n)
+        numbers[new] += len(self.gap_of) + np.arange(len(new))
         self.term_of = np.append(self.term_of, numbers)
-        if len(self.new) == before:
+        if not len(new):
             self.rank_of = np.append(self.rank_of, self.rank_of_term[numbers])
             return
-        new = list(islice(self.new, before, None))
-        self.gap_of += [bisect_left(self.terms, term) for term in new]
-        self.in_order = sorted(self.in_order + new)
-        self._rank()
+        self.gap_of = np.append(self.gap_of, gaps[new])
+        self.new = _added(self.new, _some(terms, new))
+        _, (place,) = in_order(len(self.gap_of), *self.new, distinct=False)
+        self._rank(place)
 
-    def _rank(self) -> None:
-        """The place of every term among all of them, and what the kernel wants of each place."""
-        n, many = len(self.terms), len(self.terms) + len(self.in_order)
-        numbers = np.fromiter(map(self.new.__getitem__, self.in_order), np.int64, len(self.in_order))
-        gaps = np.array(self.gap_of, np.int64)[numbers - n]
+    def _matched(self, spelling: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of every term its number in the model, as many as there are for a new one, and how many stand before it.
+
+        What is empty is no term: -1. Most can be told by their first sixteen bytes.
+        """
+        from lapwing.kernels.tokens import LONG, keys
+
+        firsts, seconds = self.keys
+        first, second = keys(spelling, ends)
+        low = np.searchsorted(firsts, first)
+        begins, goes_on = _at(firsts, low) == first, _at(firsts, low + 1) == first  # as one of the model's does, or two
+        there = _at(seconds, low)
+        same, gaps = begins & (second == there), low + (begins & (there < second))
+        is_long = (second & LONG == LONG) | (there & LONG == LONG)
+        for k in np.flatnonzero(begins & (goes_on | is_long)).tolist():
+            term = spelling[ends[k] : ends[k + 1]].tobytes().decode()
+            gaps[k] = bisect_left(self.terms, term, int(low[k]))
+            same[k] = gaps[k] < len(self.terms) and self.terms[gaps[k]] == term
+        numbers = np.where(same, gaps, len(self.terms))
+        numbers[ends[1:] == ends[:-1]] = -1
+        return numbers, gaps
+
+    @cached_property
+    def keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the model's terms, by which kernels/tokens.py tells tokens apart."""
+        from lapwing.kernels.tokens import keys
+
+        return keys(*written(self.terms))
+
+    def _rank(self, place: np.ndarray) -> None:
+        """The place of every term among all of them, and what the kernel wants of each; `place` is of new ones."""
+        n, many, gaps = len(self.terms), len(self.terms) + len(place), self.gap_of
+        others = np.bincount(gaps[np.unique(place, return_index=True)[1]], minlength=n + 1)
         rank = np.empty(many + 1, np.uint32)
-        rank[:n] = np.arange(n) + np.cumsum(np.bincount(gaps, minlength=n + 1))[:n]
-        rank[numbers] = gaps + np.arange(len(gaps))
+        rank[:n] = np.arange(n) + np.cumsum(others)[:n]
+        rank[n:-1] = gaps + place
         rank[-1] = many  # of what is no term
         idf_of, column_of = np.full(many + 1, self.idf[-1]), np.full(many + 1, -1, np.int32)
         idf_of[rank[:n]], column_of[rank[:n]] = self.idf[:-1], self.column_of[:-1]
@@ -149,7 +191,7 @@ class _Lookup:
         lengths = np.diff(ends)
         longest = int(lengths.max(initial=0))
         if longest >= len(self.tf):
-            more = range(len(self.tf), min(2 * longest, LOGARITHMS) + 1)
+            more = range(len(self.tf), min(longest, LOGARITHMS) + 1)
             self.tf = np.append(self.tf, [tf(n, self.settings) for n in more])
         for i in np.flatnonzero(lengths > LOGARITHMS).tolist():
             counts = np.unique(np.bincount(self.rank_of[self.reader.numbers[ends[i] : ends[i + 1]]]))

@@ -14,15 +14,15 @@ Merge = Callable[..., tuple[np.ndarray, ...]]
 
 
 def in_order(n: int, spelling: np.ndarray, ends: np.ndarray, *, distinct: bool = True) -> Placed:
-    """The first n tokens of spelling[ends[t]:ends[t+1]], as kernels/tokens.py `merge` has them.
+    """The first n tokens of spelling[ends[t]:ends[t+1]]: their keys, which they are, and spelling and ends.
 
     Where they need not be distinct, those that are the same have one place.
     """
+    from lapwing.kernels import radix
     from lapwing.kernels.tokens import LONG, keys
 
     first, second = keys(spelling, ends[: n + 1])
-    order = np.argsort(first)
-    key = first[order]
+    key, order = radix.in_order(first)
     alike = np.concatenate(([False], key[1:] == key[:-1], [False]))
     among = np.flatnonzero(alike[1:] | alike[:-1])  # those that share their first eight bytes with others
     some = order[among]
@@ -40,9 +40,26 @@ def in_order(n: int, spelling: np.ndarray, ends: np.ndarray, *, distinct: bool =
         new = ~_same(order, first, second, spelling, ends)
         place[order] = np.cumsum(new, dtype=np.int32) - 1
         order, key = order[new], key[new]
-    past = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(np.diff(ends[: n + 1])[order] + 1, out=past[1:])
-    return (key, second[order], spelled(order, spelling, ends), past), [place]
+    return (key, second[order], order, spelling[: ends[n]], ends[: n + 1]), [place]
+
+
+def merge_tokens(
+    first: np.ndarray,
+    second: np.ndarray,
+    tokens: np.ndarray,
+    spelling: np.ndarray,
+    ends: np.ndarray,
+    *other: np.ndarray,
+) -> tuple[np.ndarray, ...]:
+    """Two lists of tokens, as `in_order` has them, as one; and the places there of the tokens of both."""
+    from lapwing.kernels.tokens import merge
+
+    other_first, other_second, others, other_spelling, other_ends = other
+    others = others + np.int32(len(ends) - 1)
+    ends = np.concatenate((ends, other_ends[1:] + ends[-1]))
+    spelling = np.concatenate((spelling, other_spelling))
+    *keys, place, other_place = merge(first, second, tokens, other_first, other_second, others, spelling, ends)
+    return *keys, spelling, ends, place, other_place
 
 
 def _same(
@@ -62,17 +79,17 @@ def _same(
 
 def without_empty(placed: Placed) -> Placed:
     """What is left empty stands first, and is no token: its place is -1."""
-    (first, second, written, past), places = placed
-    if len(past) < 2 or past[1] > 1:
+    (first, second, tokens, spelling, ends), places = placed
+    if not len(tokens) or ends[tokens[0]] < ends[tokens[0] + 1]:
         return placed
-    return (first[1:], second[1:], written[1:], past[1:] - 1), [place - np.int32(1) for place in places]
+    return (first[1:], second[1:], tokens[1:], spelling, ends), [place - np.int32(1) for place in places]
 
 
 def spelled(tokens: np.ndarray, spelling: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """The bytes of these tokens one after the other, a line feed, which no token has, after each."""
     from lapwing.kernels import tokens as kernels
 
-    return kernels.spelled(tokens[:, None].astype(np.int32) + np.int32(1), np.empty(0, np.uint8), spelling, ends)
+    return kernels.spelled(tokens[:, None] + np.int32(1), np.empty(0, np.uint8), spelling, ends)
 
 
 def names(written: np.ndarray) -> list[str]:
@@ -83,7 +100,7 @@ def names(written: np.ndarray) -> list[str]:
 def merged(lists: Sequence[Placed], merge: Merge, run: Callable[..., Iterable[Placed]]) -> Placed:
     """All of them as one, with the places of those in each.
 
-    merge   a kernel: two lists in order to one, and the places there of the items of both
+    merge   two lists in order to one, and the places there of the items of both
     run     `map`, perhaps on several threads
     """
 
@@ -92,5 +109,5 @@ def merged(lists: Sequence[Placed], merge: Merge, run: Callable[..., Iterable[Pl
         return items, [*(place[own] for own in one[1]), *(other_place[own] for own in other[1])]
 
     while len(lists) > 1:
-        lists = [*run(both, lists[:-1:2], lists[1::2]), *lists[len(lists) // 2 * 2 :]]
+        lists = [*(run if len(lists) > 3 else map)(both, lists[:-1:2], lists[1::2]), *lists[len(lists) // 2 * 2 :]]
     return lists[0]

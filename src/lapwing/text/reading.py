@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -16,34 +15,23 @@ import numpy as np
 
 from lapwing.errors import InputError
 from lapwing.text.listed import listed
-from lapwing.text.order import Placed, in_order, merged, names, without_empty
-from lapwing.text.rows import Block
+from lapwing.text.order import Placed, in_order, merge_tokens, merged, names, spelled, without_empty
+from lapwing.text.rows import Block, in_threads
 from lapwing.text.settings import TextSettings
 from lapwing.text.stemming import in_kernel, stems_of, terms_of
 from lapwing.text.table import token_table
 from lapwing.text.tokens import tokenize
 
 BATCH_CHARACTERS = 1 << 18  # of a call of the kernel: they stay in the cache
+SMALL = 1 << 23  # entries that arrays may have room for ahead
 PLAIN_CHARACTERS = 2_000_000  # below this plain Python is done before the kernels are loaded
 
 
 class Tokens(NamedTuple):
-    """The tokens of documents, distinct and sorted by code point; and the documents, in blocks one after the other."""
+    """The tokens of documents, distinct and sorted by code point; and the documents, those of a thread in a block."""
 
     tokens: Sequence[str]
     blocks: list[Block]
-
-    @property
-    def ends(self) -> np.ndarray:
-        """Document i has the tokens ends[i] to ends[i+1] of all."""
-        lengths = [np.diff(block.ends) for block in self.blocks]
-        return np.concatenate(([0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))))
-
-    def by_term(self, term_of: np.ndarray) -> list[Block]:
-        """The blocks, their places those of the tokens' terms."""
-        places = {id(block.place): block.place for block in self.blocks}  # one of each table, and so of many blocks
-        terms = {which: term_of[place] for which, place in places.items()}
-        return [block._replace(place=terms[id(block.place)]) for block in self.blocks]
 
 
 def in_batches(
@@ -106,7 +94,7 @@ def read_terms(
         return _read_kernel(batches, [_StemmingReader(settings, counting) for _ in range(n_jobs)])
     read = read_tokens(batches, settings, counting=counting, plain=plain, n_jobs=n_jobs)
     terms, term_of = terms_of(read.tokens, settings)
-    return Tokens(terms, read.by_term(term_of))
+    return Tokens(terms, [block._replace(place=term_of[block.place]) for block in read.blocks])
 
 
 def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: bool) -> Tokens:
@@ -123,38 +111,37 @@ def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: 
     tokens = sorted(ids)
     place = np.empty(len(ids), np.int32)
     place[[ids[token] for token in tokens]] = np.arange(len(ids), dtype=np.int32)
-    block = Block(np.array(ends), np.array(numbers, np.int32), np.array(counts, np.int32), place)
+    block = Block(
+        np.array(ends), np.array(numbers, np.int32), np.array(counts, np.int32), place, np.arange(len(ends) - 1)
+    )
     return Tokens(tokens, [block])
 
 
 def _read_kernel(batches: Iterable[list[str]], readers: Sequence[Reader]) -> Tokens:
     """Each thread has a reader with a table of its own; what comes out does not depend on them."""
-    from lapwing.kernels.tokens import merge
-
     n_jobs = len(readers)
     if n_jobs == 1:
         for i, batch in enumerate(batches):
             readers[0].take(i, batch)
-        tokens, (place,) = without_empty(readers[0].in_order())
-        return Tokens(_listed(tokens, n_jobs), [readers[0].block(place)])
-    source = _Shared(batches)
-    with ThreadPoolExecutor(n_jobs) as pool:
-        running = [pool.submit(reader.take_all, source) for reader in readers]
-        try:
-            lists = [one.result() for one in running]
-        finally:
-            source.stop()
-        tokens, places = without_empty(merged(lists, merge, pool.map))
-    blocks = {
-        i: reader.block(place, ends) for reader, place in zip(readers, places, strict=True) for i, ends in reader.blocks
-    }
-    return Tokens(_listed(tokens, n_jobs), [blocks[i] for i in sorted(blocks)])
+        tokens, places = without_empty(readers[0].in_order())
+    else:
+        source = _Shared(batches)
+        with in_threads(n_jobs) as run:
+            try:
+                lists = list(run(lambda reader: reader.take_all(source), readers))
+            finally:
+                source.stop()
+            tokens, places = without_empty(merged(lists, merge_tokens, run))
+    names = _listed(tokens, n_jobs)
+    sizes = dict(sorted((i, len(ends) - 1) for reader in readers for i, ends in reader.batches))
+    first = np.cumsum([0, *sizes.values()])
+    return Tokens(names, [reader.block(place, first) for reader, place in zip(readers, places, strict=True)])
 
 
 def _listed(tokens: Sequence[np.ndarray], n_jobs: int) -> Sequence[str]:
-    """Tokens in order, as kernels/tokens.py `merge` has them, as strings."""
-    _, _, written, past = tokens
-    return listed(len(past) - 1, lambda first, end: names(written[past[first] : past[end]]), n_jobs)
+    """Tokens in order, as order.py has them, as strings."""
+    _, _, order, spelling, ends = tokens
+    return listed(len(order), lambda first, past: names(spelled(order[first:past], spelling, ends)), n_jobs)
 
 
 class _Shared:
@@ -182,20 +169,20 @@ class _Shared:
 
 
 class Reader:
-    """A table of tokens, and what was read with it: (batch, ends of its documents among the entries)."""
+    """A table of tokens, and what was read with it: batches, each with the ends of its documents among the entries."""
 
     def __init__(self, settings: TextSettings, counting: bool) -> None:
         from lapwing.kernels import tokens as kernels
 
         mode = {"word": kernels.WORD, "char": kernels.CHAR, "ready": kernels.READY}[settings.tokens]
-        self.how = (token_table(settings.table).fold, mode, settings.digits, counting)
-        self.blocks: list[tuple[int, np.ndarray]] = []
+        self.how, self.counting = (token_table(settings.table).fold, mode, settings.digits, counting), counting
+        self.batches: list[tuple[int, np.ndarray]] = []
         self.known = _Known(0, np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros((1 << 12, 4), np.uint64))
         self.used, self.numbers, self.counts = 0, np.empty(0, np.int32), np.empty(0, np.int32)
 
     def begin(self) -> None:
         """Documents anew, with the tokens that are known."""
-        self.used, self.blocks = 0, []
+        self.used, self.batches = 0, []
 
     def take_all(self, source: _Shared) -> Placed:
         for i, batch in source:
@@ -205,25 +192,29 @@ class Reader:
     def in_order(self) -> Placed:
         return in_order(self.known.n, self.known.spelling, self.known.ends)
 
-    def block(self, place: np.ndarray, ends: np.ndarray | None = None) -> Block:
-        """Documents that it read, all of them where `ends` does not say which; its tokens are at these places."""
-        if ends is None:
-            ends = np.concatenate([np.zeros(1, np.int64), *(ends[1:] for _, ends in self.blocks)])
-        return Block(ends, self.numbers, self.counts, place)
+    @property
+    def ends(self) -> np.ndarray:
+        """Of all documents that it read."""
+        return np.concatenate([np.zeros(1, np.int64), *(ends[1:] for _, ends in self.batches)])
+
+    def block(self, place: np.ndarray, first: np.ndarray) -> Block:
+        """All that it read: its tokens are at these places, and batch i begins with document first[i]."""
+        documents = [np.arange(*first[i : i + 2]) for i, _ in self.batches]
+        return Block(self.ends, self.numbers, self.counts, place, np.concatenate([np.zeros(0, np.int64), *documents]))
 
     def take(self, i: int, batch: list[str]) -> None:
         from lapwing.kernels.tokens import read
 
-        whole, starts = "".join(batch), np.zeros(len(batch) + 1, dtype=np.int64)
-        parts = batch if whole.isascii() else [text.encode("utf-8", "surrogatepass") for text in batch]
+        parts = [text.encode("utf-8", "surrogatepass") for text in batch]
+        data, starts = np.frombuffer(b"".join(parts), np.uint8), np.zeros(len(batch) + 1, np.int64)
         np.cumsum(list(map(len, parts)), out=starts[1:])
-        data = np.frombuffer(whole.encode("utf-8", "surrogatepass"), dtype=np.uint8)
         self.known = _with_room(self.known, 3 * data.size // 2, data.size)
         self.numbers = larger(self.numbers, self.used, data.size)
-        self.counts = larger(self.counts, self.used, data.size)
+        if self.counting:
+            self.counts = larger(self.counts, self.used, data.size)
         n, table, ends = read(data, starts, *self.how, *self.known, self.used, self.numbers, self.counts)
         self.known, self.used = self.known._replace(n=n, table=table), int(ends[-1])
-        self.blocks.append((i, ends))
+        self.batches.append((i, ends))
 
 
 class _StemmingReader(Reader):
@@ -252,9 +243,12 @@ def _with_room(known: _Known, letters: int, tokens: int) -> _Known:
 
 
 def larger(array: np.ndarray, used: int, more: int) -> np.ndarray:
-    """The array, or one with the same beginning and room for `more` after what is used."""
+    """The array, or one with the same beginning and room for `more` after what is used.
+
+    It grows fast while it is small: what is not written to takes no memory, and what is there is seldom copied.
+    """
     if used + more <= array.size:
         return array
-    roomier = np.empty(used + more + used // 2, dtype=array.dtype)
+    roomier = np.empty(used + more + max(used // 2, min(7 * used, SMALL)), dtype=array.dtype)
     roomier[:used] = array[:used]
     return roomier

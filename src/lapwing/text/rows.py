@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
+from lapwing.text.listed import meanwhile
 
 MOST = 2**31 - 1  # entries of a matrix, which are counted with 32 bits
 WORTH_A_KERNEL = 2**18  # entries; fewer are gone through before a kernel is loaded
@@ -28,24 +30,34 @@ Counted = tuple[Sequence[str], sp.csr_matrix]  # the same, the names of the term
 
 
 class Block(NamedTuple):
-    """Some documents: document i has numbers[ends[i]:ends[i+1]], which are at `place` in some order, with their counts.
+    """Documents with one table of terms: the i-th has numbers[ends[i]:ends[i+1]], which are at `place` in some order.
 
-    Where tokens are not counted they stand one after the other, as in the text.
+    Their counts stand beside them. Where tokens are not counted they stand one after the other, as in the text.
     """
 
     ends: np.ndarray  # int64
     numbers: np.ndarray  # int32
     counts: np.ndarray  # int32
     place: np.ndarray  # int32
+    documents: np.ndarray  # int64, which of all they are
 
 
-def in_order(blocks: Sequence[Block], width: int, *, plain: bool, n_jobs: int = 1) -> sp.csr_matrix:
-    """(documents, width) of counts: the column of a number is its place.
+def ends_of(blocks: Sequence[Block]) -> np.ndarray:
+    """Document i has the entries ends[i] to ends[i+1] of all."""
+    ends = np.zeros(sum(len(block.documents) for block in blocks) + 1, np.int64)
+    for block in blocks:
+        ends[block.documents + 1] = np.diff(block.ends)
+    return np.cumsum(ends, out=ends)
+
+
+def in_order(blocks: Sequence[Block], names: Sequence[str], *, plain: bool, n_jobs: int = 1) -> sp.csr_matrix:
+    """(documents, names) of counts: the column of a number is its place. Meanwhile names are made.
 
     Negative places are left out, and those of one document that are the same added up.
     """
-    _check_size(sum(int(block.ends[-1] - block.ends[0]) for block in blocks))
-    shape = (sum(len(block.ends) - 1 for block in blocks), width)
+    starts = ends_of(blocks)
+    shape = (len(starts) - 1, len(names))
+    _check_size(int(starts[-1]))
     if plain:
         (block,) = blocks
         columns = block.place[block.numbers]
@@ -56,7 +68,19 @@ def in_order(blocks: Sequence[Block], width: int, *, plain: bool, n_jobs: int = 
         return matrix
     from lapwing.kernels import rows
 
-    return in_csr(filled([(block.ends, rows.in_order, block) for block in blocks], np.int32, n_jobs), shape)
+    indices, data = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    indptr = np.zeros(len(starts), np.int32)
+
+    def put(block: Block) -> None:
+        indptr[block.documents + 1] = rows.in_order(*block[:4], starts[block.documents], indices, data)
+
+    with in_threads(n_jobs) as run:
+        meanwhile(names, run, put, blocks)
+    np.cumsum(indptr, out=indptr)
+    if indptr[-1] < starts[-1]:
+        rows.close_up(starts, indptr, indices, data)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
+    return in_csr((indptr, indices, data), shape)
 
 
 def _check_size(size: int) -> None:
@@ -98,44 +122,31 @@ def in_csr(parts: Sequence[np.ndarray], shape: tuple[int, int]) -> sp.csr_matrix
     return matrix
 
 
-Part = tuple[np.ndarray, Callable[..., np.ndarray], Sequence[Any]]
-
-
-def filled(parts: Sequence[Part], kind: type, n_jobs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, indices, data) of rows that are made part by part.
-
-    A part is (ends, make, given): make(*given, indices, data) writes its rows' entries from the first place on, at most
-    ends[-1] - ends[0] of them, and returns their indptr.
-    """
-    sizes = [int(ends[-1] - ends[0]) for ends, _, _ in parts]
-    starts = np.cumsum([0, *sizes]).tolist()
-    indices, data = np.empty(starts[-1], np.int32), np.empty(starts[-1], kind)
-
-    def make(some: tuple[int, int]) -> list[np.ndarray]:
-        places = ((k, slice(starts[k], starts[k + 1])) for k in range(*some))
-        return [parts[k][1](*parts[k][2], indices[here], data[here]) for k, here in places]
-
-    middles = np.add(starts[:-1], starts[1:]) / 2.0
-    shares = np.searchsorted(middles, np.arange(1, n_jobs) * (starts[-1] / n_jobs)).tolist()  # as much for each thread
-    with in_threads(n_jobs) as run:
-        indptrs = list(chain.from_iterable(run(make, pairwise([0, *shares, len(parts)]))))
-    used = [int(indptr[-1]) for indptr in indptrs]
-    if used != sizes:
-        here = [slice(start, start + size) for start, size in zip(starts, used, strict=False)]
-        indices, data = (np.concatenate([whole[one] for one in here]) for whole in (indices, data))
-    before = np.cumsum([0, *used]).tolist()
-    rows = (indptr[1:] + start for indptr, start in zip(indptrs, before, strict=False))
-    return np.concatenate([np.zeros(1, np.int32), *rows], dtype=np.int32), indices, data
+@contextmanager
+def in_threads(n_jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map`, on so many threads: those of `same_threads`, if it is that many, or new ones."""
+    kept: ThreadPoolExecutor | None = getattr(_kept, "pool", None)
+    if n_jobs == 1:
+        yield map
+    elif kept is not None and _kept.n_jobs == n_jobs:
+        yield kept.map
+    else:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            yield pool.map
 
 
 @contextmanager
-def in_threads(n_jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """`map`, on so many threads."""
-    if n_jobs == 1:
-        yield map
-        return
+def same_threads(n_jobs: int) -> Iterator[None]:
+    """Within it, and on this thread, `in_threads` starts none: to start and to end them takes the interpreter."""
     with ThreadPoolExecutor(n_jobs) as pool:
-        yield pool.map
+        _kept.pool, _kept.n_jobs = pool, n_jobs
+        try:
+            yield
+        finally:
+            del _kept.pool, _kept.n_jobs
+
+
+_kept = threading.local()
 
 
 def cut(ends: np.ndarray, n: int) -> list[tuple[int, int]]:

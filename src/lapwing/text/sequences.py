@@ -9,7 +9,6 @@ import numpy as np
 
 from lapwing.text.listed import now
 from lapwing.text.reading import in_batches, read_terms
-from lapwing.text.rows import Block, in_threads
 from lapwing.text.settings import TextSettings
 
 
@@ -30,16 +29,5 @@ def sequences(
 ) -> Sequences:
     """The terms of every document in their order. `method` "plain" or "kernel" forces one of the two paths."""
     batches, plain = in_batches(documents, settings, method, progress)
-    return read_sequences(batches, settings, plain=plain)
-
-
-def read_sequences(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Sequences:
-    """The same for documents in batches."""
-    read = read_terms(batches, settings, counting=False, plain=plain, n_jobs=n_jobs)
-    with in_threads(n_jobs) as run:
-        numbers = list(run(_numbers, read.blocks))
-    return Sequences(now(read.tokens), np.concatenate(numbers), read.ends)
-
-
-def _numbers(block: Block) -> np.ndarray:
-    return block.place[block.numbers[block.ends[0] : block.ends[-1]]]
+    terms, (block,) = read_terms(batches, settings, counting=False, plain=plain)
+    return Sequences(now(terms), block.place[block.numbers[: block.ends[-1]]], block.ends)

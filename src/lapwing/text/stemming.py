@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from lapwing.text.listed import now
+from lapwing.text.order import names, spelled
 from lapwing.text.settings import TextSettings
 from lapwing.text.table import token_table
+
+Written = tuple[np.ndarray, np.ndarray]  # bytes, and ends: term t is those from ends[t] to ends[t+1]
 
 
 def stemmed(tokens: list[str], settings: TextSettings) -> list[str]:
@@ -48,7 +51,23 @@ def in_kernel(settings: TextSettings) -> bool:
     return settings.stems and settings.stemmer == "porter"
 
 
-def stems_of(n: int, spelling: np.ndarray, ends: np.ndarray, settings: TextSettings) -> tuple[np.ndarray, np.ndarray]:
+def written(terms: Iterable[str]) -> Written:
+    """From strings, none of which has a line feed."""
+    lines = np.frombuffer("\n".join([*terms, ""]).encode(), np.uint8)
+    past = np.flatnonzero(lines == ord("\n"))
+    return lines[lines != ord("\n")], np.append(0, past - np.arange(len(past)))
+
+
+def written_terms(n: int, spelling: np.ndarray, ends: np.ndarray, settings: TextSettings) -> Written:
+    """The terms of the first n tokens spelling[ends[t]:ends[t+1]], empty for stop words."""
+    if in_kernel(settings):
+        return stems_of(n, spelling, ends, settings)
+    if settings.stems or settings.stop_set:
+        return written(stemmed(names(spelled(np.arange(n, dtype=np.int32), spelling, ends)), settings))
+    return spelling, ends[: n + 1]
+
+
+def stems_of(n: int, spelling: np.ndarray, ends: np.ndarray, settings: TextSettings) -> Written:
     """(spelling, ends) of the terms of the first n tokens spelling[ends[t]:ends[t+1]]: `stemmed`, in a kernel."""
     from lapwing.kernels.porter import stems
 

@@ -7,11 +7,13 @@ up term after term in sorted order: a document gets the same bits alone, in a ba
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.text.rows import WORTH_A_KERNEL, cut, filled, in_csr
+from lapwing.text.listed import meanwhile
+from lapwing.text.rows import WORTH_A_KERNEL, cut, in_csr, in_threads
 from lapwing.text.settings import TextSettings
 
 OFTEN = 1000  # all counts up to here are weighed, whether they occur or not
@@ -30,13 +32,13 @@ def idf(document_frequency: np.ndarray, n_documents: int, settings: TextSettings
         return np.ones(len(document_frequency))
     most = int(document_frequency.max(initial=0))
     if most <= len(document_frequency):
-        distinct = np.flatnonzero(np.bincount(document_frequency))
-        number = np.empty(most + 1, np.int32)
-        number[distinct] = np.arange(len(distinct), dtype=np.int32)
-        place = number[document_frequency]
+        distinct, place = np.flatnonzero(np.bincount(document_frequency)), document_frequency
+        idf_of, places = np.empty(most + 1), distinct
     else:
         distinct, place = np.unique(document_frequency, return_inverse=True)
-    return np.array([math.log((n_documents + 1) / (df + 1)) for df in distinct.tolist()])[place]
+        idf_of, places = np.empty(len(distinct)), np.arange(len(distinct))
+    idf_of[places] = [math.log((n_documents + 1) / (df + 1)) for df in distinct.tolist()]
+    return np.take(idf_of, place)
 
 
 def weigh(
@@ -47,6 +49,7 @@ def weigh(
     column_of: np.ndarray,
     width: int,
     *,
+    names: Sequence[str] = (),
     n_jobs: int = 1,
 ) -> sp.csr_matrix:
     """GLM07 section 5.1: x_ij = (1 + ln n(i,j)) ln((|D|+1)/(n(j)+1)), divided by the norm of the row.
@@ -55,6 +58,7 @@ def weigh(
     document_frequency  (t,) number of training documents with the term, 0 where training had none
     n_documents         |D|
     column_of           (t,) int32 the column of each of `width`, which keeps their order; -1 for none
+    names               perhaps of the terms, to be made meanwhile
     """
     most = int(counts.data.max(initial=0))  # no longer than the longest text
     occurs = np.arange(1, min(most, OFTEN) + 1)
@@ -68,9 +72,22 @@ def weigh(
         return in_csr(_plain(counts, tf_of, idf_of, settings.cosine, column_of), shape)
     from lapwing.kernels import rows
 
-    given = (counts.indices, counts.data, tf_of, idf_of, settings.cosine, column_of)
+    weights = np.empty(counts.nnz)
     pieces = [counts.indptr[first : past + 1] for first, past in cut(counts.indptr, n_jobs)]
-    return in_csr(filled([(indptr, rows.weigh, (indptr, *given)) for indptr in pieces], np.float64, n_jobs), shape)
+    with in_threads(n_jobs) as run:
+        meanwhile(
+            names,
+            run,
+            lambda piece: rows.weigh(piece, counts.indices, counts.data, tf_of, idf_of, settings.cosine, weights),
+            pieces,
+        )
+        if width == len(column_of):  # all of them, which keep their order
+            return in_csr((counts.indptr, counts.indices, weights), shape)
+        columns = np.empty(counts.nnz, np.int32)
+        sizes = list(run(lambda piece: rows.keep(piece, counts.indices, column_of, columns, weights), pieces))
+    here = [slice(piece[0], piece[0] + its.sum()) for piece, its in zip(pieces, sizes, strict=True)]
+    columns, weights = (np.concatenate([whole[one] for one in here]) for whole in (columns, weights))
+    return in_csr((np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int32), columns, weights), shape)
 
 
 def _plain(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,8 +51,7 @@ from lapwing.training.held_out import (
     decide,
     sample_rows,
 )
-from lapwing.training.left_out import reference
-from lapwing.training.memory import rank_of, remember
+from lapwing.training.memory import rank_of
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
@@ -154,13 +153,7 @@ def learn(
         log.warning("too few different documents to hold some out: thresholds are not tuned, they are ½")
     features, fits = strategy.design(fits)
     model = assemble(corpus, task, features, fits, decisions, date)
-    if isinstance(strategy, NgramSearch) and settings.ngrams is not None:
-        space = strategy.space
-        model.provenance["ngrams"] = asdict(settings.ngrams) | {"ngrams": space.n_ngrams, "columns": len(space.node)}
-    if isinstance(strategy, OneVsRest) and model.held_out:
-        model = replace(model, held_out={**model.held_out, **reference(strategy, fits, model)})
-    if isinstance(strategy, OneVsRest):
-        model = replace(model, memory=remember(strategy, fits, curvature))
+    model = strategy.finish(model, fits, curvature)
     return Trained(model, fits, unseen, None if decisions is None else decisions.curve)
 
 

@@ -43,7 +43,7 @@ def assemble(
         if decisions.slope is not None and decisions.offset is not None:
             calibration = Calibration(decisions.slope, decisions.offset, weights, intercepts)
             weights, intercepts = calibration.predicting
-        thresholds = _thresholds(task, decisions, thresholds, weights, intercepts)
+        thresholds = _thresholds(task, decisions, thresholds, intercepts)
     positives = np.diff(targets.member.indptr)[list(targets.fitted)]
     return LinearModel(
         link="softmax" if settings.joint else settings.link,
@@ -65,9 +65,7 @@ def assemble(
     )
 
 
-def _thresholds(
-    task: Task, decisions: Decisions, thresholds: np.ndarray, weights: sp.csr_matrix, intercepts: np.ndarray
-) -> np.ndarray:
+def _thresholds(task: Task, decisions: Decisions, thresholds: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
     """On calibrated scores. A threshold that was tuned puts no document into a category that has none of its words,
     unless it is more probable than not: whoever learned nothing claims nothing."""
     if task.settings.fixed_threshold is not None:

@@ -243,11 +243,11 @@ class SearchedData(CategoryData):
                 tol=settings.tol, max_iter=settings.max_iter, link=settings.link,
             ).kept  # fmt: skip
 
-        found = stability_of(kept, len(space.node), self.y, halves=halves, seed=seed, n_jobs=n_jobs)
-        often = np.flatnonzero(found.share)
-        share = dict(zip(space.names(often), found.share[often].tolist(), strict=True))
+        stability = stability_of(kept, len(space.node), self.y, halves=halves, seed=seed, n_jobs=n_jobs)
+        often = np.flatnonzero(stability.share)
+        share = dict(zip(space.names(often), stability.share[often].tolist(), strict=True))
         own = np.array([share.get(name, 0.0) for name in self.model.feature_names])
-        return Stability(own, found.kept, found.halves, len(space.node))
+        return Stability(own, stability.kept, stability.halves, len(space.node))
 
 
 def _products(X: sp.csr_matrix, pull: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ not, as those fits are surer of less. This is what `lapwing drift` holds new sco
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,9 @@ from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.training.fit import CategoryFit
 from lapwing.training.held_out import sample_rows
-from lapwing.training.one_vs_rest import OneVsRest
+
+if TYPE_CHECKING:
+    from lapwing.training.one_vs_rest import OneVsRest
 
 MOST_KEPT = 800  # coefficients: more take too long to factorise for every category
 AT_A_TIME = 1 << 14  # documents whose products are added up,

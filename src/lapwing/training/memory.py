@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,9 @@ from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.past import Past, nothing
 from lapwing.training.fit import CategoryFit
-from lapwing.training.one_vs_rest import OneVsRest
+
+if TYPE_CHECKING:
+    from lapwing.training.one_vs_rest import OneVsRest
 
 CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is remembered,
 CLOSER = 0.2  # and with a curvature between features
@@ -27,6 +29,8 @@ MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvat
 MOST_KEPT = 4000  # weights up to which the curvature between them is remembered,
 LEAST_BETWEEN = 300  # features that it is remembered of where there are so many, those closest to a weight
 MOST_RANK = 1000  # columns of a curvature that is not whole
+MOST_LANES = 16  # categories for which the matrix is read together,
+LANES_SIZE = 1 << 22  # and numbers of documents and features that they may have in all
 
 
 def rank_of(curvature: str | int) -> float:
@@ -49,34 +53,62 @@ log = logging.getLogger("lapwing")
 
 def leave_behind(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    past: Past, *, rank: float, columns: sp.csc_matrix | None = None,
+    past: Past, *, rank: float,
 ) -> Past:  # fmt: skip
-    """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank.
+    """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank."""
+    columns = _laid_out(X, rank)
+    [sums] = _sums(X, columns, y[None], weight[None], beta[None], link)
+    return _together(columns, sums, prior, beta, past, rank)
 
-    columns   X by columns, where it is at hand; or as it is (`_laid_out`)"""
-    form, columns = as_link(link), _laid_out(X, rank) if columns is None else columns
-    margin = y * (row_products(X, beta[:-1]) + beta[-1])
+
+class Sums(NamedTuple):
+    """Over documents, at some β: the loss, its slope and the diagonal of its curvature (d+1,), and c_i loss''(r_i)."""
+
+    height: float
+    slope: np.ndarray
+    diagonal: np.ndarray
+    bend: np.ndarray
+
+
+def _sums(X: Any, columns: Any, y: np.ndarray, weight: np.ndarray, beta: np.ndarray, link: str) -> list[Sums]:
+    """Of k categories, y and weight (k, n), β (k, d+1): the matrix is read once, and each has the bits it has alone.
+
+    columns   X by columns, or as it is (`_laid_out`)
+    """
+    form = as_link(link)
+    margin = y * (row_products(X, beta[:, :-1].T).T + beta[:, -1:])
     theta = form.theta(margin, y)
     pull, bend = weight * y * theta, weight * form.curvature(margin, theta, y)
-    slope = 0.0 - np.append(column_sums(columns, pull), pull.sum())
-    diagonal = np.append(column_sums(columns, bend, np.square), bend.sum())
+    slope, diagonal = column_sums(columns, pull.T).T, column_sums(columns, bend.T, np.square).T
+    loss = weight * form.loss(margin, y)
+    return [
+        Sums(
+            float(loss[k].sum()),
+            0.0 - np.append(slope[k], pull[k].sum()),
+            np.append(diagonal[k], bend[k].sum()),
+            bend[k],
+        )
+        for k in range(len(y))
+    ]
+
+
+def _together(columns: Any, sums: Sums, prior: PriorArrays, beta: np.ndarray, past: Past, rank: float) -> Past:
     before = past.recentred(beta)
-    total = slope + before.gradient(beta)
+    total = sums.slope + before.gradient(beta)
     closeness = _closeness(beta, total, prior)
     index = np.flatnonzero(closeness > (CLOSER if rank else CLOSE))
-    height = float(np.sum(weight * form.loss(margin, y)))
     block_of = _closest(index, closeness) if rank == math.inf else index
-    here = Past(height, index, beta[index], slope[index], diagonal[index], block_of[:0], nothing())
+    here = Past(sums.height, index, beta[index], sums.slope[index], sums.diagonal[index], block_of[:0], nothing())
     if rank == 0 and not len(past.index):
         return here
     if rank == 0:
         return before.restricted(index, block_of[:0]).joined(here)
-    part = sp.hstack([some_columns(columns, block_of[:-1]), np.ones((X.shape[0], 1))], format="csc")
+    part = sp.hstack([some_columns(columns, block_of[:-1]), np.ones((len(sums.bend), 1))], format="csc")
     if rank < math.inf:
-        return before.plus(here, block_of, lambda a: _row(part, bend, a), int(rank))
+        return before.plus(here, block_of, lambda a: _row(part, sums.bend, a), int(rank))
     places = np.searchsorted(index, block_of)
     here.bend[places] = 0.0
-    block = (part.T @ part.multiply(bend[:, None])).toarray()
+    block = (part.T @ part.multiply(sums.bend[:, None])).toarray()
     return before.restricted(index, block_of).joined(replace(here, places=places, block=block))
 
 
@@ -129,14 +161,18 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int)
         return None
     columns, past = _laid_out(X, rank), Past.none()
 
-    def one(row: int) -> Past:
-        fit = fits[row]
-        beta = np.zeros(X.shape[1] + 1)
-        beta[fit.features], beta[-1] = fit.weights, fit.intercept
-        prior = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
-        weight = task.document_weights(row)
-        y = task.signs(row)
-        return leave_behind(X, y, weight, prior, beta, settings.link, past, rank=rank, columns=columns)
+    def several(rows: range) -> list[Past]:
+        beta = np.zeros((len(rows), X.shape[1] + 1))
+        for lane, row in zip(beta, rows, strict=True):
+            lane[fits[row].features], lane[-1] = fits[row].weights, fits[row].intercept
+        y, weight = np.array([task.signs(row) for row in rows]), np.array([task.document_weights(row) for row in rows])
+        return [
+            _together(columns, sums, prior.compile(fits[row].variance, X.shape[1], variance), lane, past, rank)
+            for row, lane, sums in zip(rows, beta, _sums(X, columns, y, weight, beta, settings.link), strict=True)
+        ]
 
-    pasts = run_all(one, list(range(len(fits))), n_jobs=settings.n_jobs)
+    prior, variance = strategy.features.prior, settings.intercept_variance
+    lanes = min(max(LANES_SIZE // sum(X.shape), 1), MOST_LANES)
+    blocks = [range(first, min(first + lanes, len(fits))) for first in range(0, len(fits), lanes)]
+    pasts = [past for some in run_all(several, blocks, n_jobs=settings.n_jobs) for past in some]
     return Memory.of(pasts, float(task.weights.sum()), rank)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Folds
 from lapwing.selection.variance import HeldOut, VarianceCurve, choose, parts_of
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
@@ -26,7 +27,7 @@ from lapwing.training.settings import STEP_GRID
 from lapwing.training.targets import Targets
 from lapwing.training.task import Task, Travelling, check_flat
 
-HELD_OUT_TOL = 1e-2  # relative gap of fits that only score documents they did not see: the search is most of the time
+SEARCH_TOL = 1e-2  # relative gap of fits that only score documents they did not see: the search is most of the time
 
 Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Solve = Callable[..., NgramFit]
@@ -99,6 +100,10 @@ class NgramSearch:
 
     def prepare(self) -> None:
         self.norm_variance  # noqa: B018
+
+    def finish(self, model: LinearModel, fits: list[CategoryFit], curvature: str | int) -> LinearModel:
+        size = {"ngrams": self.space.n_ngrams, "columns": len(self.space.node)}
+        return replace(model, provenance={**model.provenance, "ngrams": asdict(self.ngrams) | size})
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
         return [self._fit(row, variance) for row in units]
@@ -224,7 +229,7 @@ class _SearchPath(Travelling):
                     fit = strategy._greedy(y, own, steps)(training)
                 else:
                     start = self.last.get((row, k))
-                    fit = strategy._exact(y, max(settings.tol, HELD_OUT_TOL))(training, variance=v, start=start)
+                    fit = strategy._exact(y, max(settings.tol, SEARCH_TOL))(training, variance=v, start=start)
                     self.last[row, k] = fit
                 out[held_out, column] = fit.scores(strategy.space)[held_out]
         return out

@@ -8,39 +8,31 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from lapwing.selection import SCORES
-from lapwing.selection.features import best_features
+from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Folds
 from lapwing.selection.squeezer import Budget, Squeezed
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
-from lapwing.shards.matrix import is_stored
 from lapwing.solvers import clg, newton, probit_em
-from lapwing.solvers.dense import WIDEST
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.rare import Start
 from lapwing.solvers.selected_ridge import prune, select, universal_penalty
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
-from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import Columns, Gaussian, Jeffreys, Laplace, Prior, as_prior, norm_variance
+from lapwing.stats.priors import Columns, Jeffreys, Laplace, Prior, as_prior
 from lapwing.stats.result import FitResult
-from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
-from lapwing.training.label_words import prior_in_terms
+from lapwing.training.left_out import reference
+from lapwing.training.memory import remember
+from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix
 from lapwing.training.rare import RareCategories
 from lapwing.training.settings import ALPHAS
-from lapwing.training.targets import Targets
-from lapwing.training.task import Task, Travelling, check_flat
+from lapwing.training.task import Travelling, check_flat
 
 EM_ROUND = 20  # iterations of EM, which are short, that count as one round
-HELD_OUT_TOL = 1e-3  # relative gap of fits that only score documents they did not see
 COUNTING_TOL = 1e-8  # of fits whose features are counted: a fit that is merely close may lack half of them
 LITTLE = 20_000  # entries of a matrix up to which that is not worth saving
 TOGETHER = 16  # units on one path under a Gaussian prior
-
-ValidationMatrix = tuple[sp.csr_matrix, Targets, np.ndarray]
 
 
 class Category(NamedTuple):
@@ -58,97 +50,6 @@ class Category(NamedTuple):
     prior: Prior
     features: np.ndarray | None
     squeezed: Squeezed | None
-
-
-class Features:
-    """The columns of a design and the prior over them: what one-vs-rest and polytomous training share."""
-
-    def __init__(self, task: Task, design: Design) -> None:
-        self.task, self.X = task, design.matrix
-        self.columns = Columns(design.feature_names, design.matrix)
-        text = None if design.weighting is None else design.weighting.settings
-        self.prior: Prior = prior_in_terms(task.settings, task.targets.classes, design.feature_names, text)
-        self.kinds: np.ndarray | None = None
-        self.insisting = np.empty(0, dtype=np.int64)  # columns that no selection may leave out
-        if isinstance(self.prior, PriorTable):
-            self.prior.check(design.feature_names, task.targets.classes)
-            self.kinds = self.prior.kinds(self.columns)
-            self.insisting = np.array([self.columns.index[name] for name in self.prior.insisting], dtype=np.int64)
-
-    def problem(self, X: sp.csr_matrix, kinds: np.ndarray | None, **how: bool) -> Problem:
-        return Problem(X, self.task.weights if self.task.settings.standardize else None, kinds=kinds, **how)
-
-    @cached_property
-    def whole(self) -> Problem:
-        return self.problem(self.X, self.kinds, once=self._once)
-
-    @property
-    def _once(self) -> bool:
-        """Whether all there is to do is one fit with a Gaussian prior, over many sparse columns."""
-        settings = self.task.settings
-        plain = (settings.method, settings.solver, settings.standardize) == ("map", "auto", False)
-        single = len(self.task) == 1 and not settings.holds_out and not settings.chooses_apart
-        large = self.X.nnz > newton.SMALL and self.X.shape[1] > WIDEST and not is_stored(self.X)
-        return plain and single and large and type(self.prior) is Gaussian and settings.intercept_variance != np.inf
-
-    @cached_property
-    def norm_variance(self) -> float:
-        return self.default_variance(self.X)
-
-    @cached_property
-    def mean_square(self) -> float:
-        return (self._seen(self.X) + 1.0) / self.norm_variance
-
-    def default_variance(self, X: sp.csr_matrix) -> float:
-        """GLM07 Eq. 29; standardised features have a mean squared norm of their number, and BBR takes v = d.
-
-        Features that are there by the prior's will only do not count among the d.
-        """
-        seen = self._seen(X)
-        return seen + 1.0 if self.task.settings.standardize else norm_variance(X, self.task.weights, seen)
-
-    def _seen(self, X: sp.csr_matrix) -> int:
-        if not len(self.insisting):
-            return int(X.shape[1])
-        return int(X.shape[1] - np.count_nonzero(self.columns.frequency[self.insisting] == 0))
-
-    def selected(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-        """The columns kept before a fit; None for all."""
-        settings = self.task.settings
-        if settings.select_features is None:
-            return None
-        scores = SCORES[settings.feature_score](self.X, y, sample_weight=weight)
-        return np.union1d(best_features(scores, settings.select_features), self.insisting)
-
-    def part(self, features: np.ndarray | None) -> tuple[Columns, Problem]:
-        """These columns, and the problem over them; None for all."""
-        if features is None:
-            return self.columns, self.whole
-        columns = self.columns.take(features)
-        return columns, self.problem(columns.matrix, None if self.kinds is None else self.kinds[features])
-
-
-class OverMatrix:
-    """What strategies over one matrix, which is there before any fit, say of it."""
-
-    def __init__(self, task: Task, design: Design, validation: ValidationMatrix | None = None) -> None:
-        self.task, self.settings, self.given_design = task, task.settings, design
-        self.features, self.validation = Features(task, design), validation
-
-    @property
-    def width(self) -> int:
-        return int(self.features.X.shape[1])
-
-    @property
-    def norm_variance(self) -> float:
-        return self.features.norm_variance
-
-    @property
-    def mean_square(self) -> float:
-        return self.features.mean_square
-
-    def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
-        return self.given_design, fits
 
 
 class OneVsRest(OverMatrix):
@@ -259,7 +160,7 @@ class OneVsRest(OverMatrix):
         if not one.prior.convex:
             first = float("nan")  # there is none to choose
         alphas = self._alphas(one.problem)
-        curve = self._curve(one, first, alphas, chosen=variance is not None)
+        curve = self._curve(one, first, alphas)
         first, alpha = (first, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
         result = ready or self.solve(one, first, start)
         result, pruned_objective = self._prune(one, result, alpha)
@@ -272,6 +173,12 @@ class OneVsRest(OverMatrix):
             beyond=nan if squeezed is None else squeezed.beyond,
         )  # fmt: skip
 
+    def finish(self, model: LinearModel, fits: list[CategoryFit], curvature: str | int) -> LinearModel:
+        """With what the distribution of held-out scores says of new documents, and what updates need."""
+        if model.held_out:
+            model = replace(model, held_out={**model.held_out, **reference(self, fits, model)})
+        return replace(model, memory=remember(self, fits, curvature))
+
     @property
     def pruning(self) -> bool:
         return self.settings.method == "selected-ridge"
@@ -283,7 +190,7 @@ class OneVsRest(OverMatrix):
         universal, given = universal_penalty(len(problem.group)), self.settings.alpha
         return [universal] if given is None else [universal, *ALPHAS] if isinstance(given, str) else [given]
 
-    def _curve(self, one: Category, variance: float, alphas: list[float], *, chosen: bool) -> VarianceCurve | None:
+    def _curve(self, one: Category, variance: float, alphas: list[float]) -> VarianceCurve | None:
         """The variance and α that the category's own held-out documents prefer; None where none is to be chosen."""
         settings, plan, method = self.settings, self.settings.cv, str(self.settings.variance)
         if one.squeezed is not None and self.task.given is None:

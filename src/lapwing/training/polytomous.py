@@ -16,7 +16,7 @@ from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Prior
 from lapwing.training.fit import CategoryFit
-from lapwing.training.one_vs_rest import HELD_OUT_TOL, OverMatrix
+from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix
 from lapwing.training.task import Travelling
 
 

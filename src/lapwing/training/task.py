@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lapwing.errors import InputError, SettingsError
+from lapwing.model.linear import LinearModel
 from lapwing.selection import tune
 from lapwing.selection.folds import Dealing, Folds, shuffled
 from lapwing.stats.prior_table import INTERCEPT
@@ -172,6 +173,10 @@ class Strategy(Protocol):
 
     def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
         """The features that fits refer to."""
+        ...
+
+    def finish(self, model: LinearModel, fits: list[CategoryFit], curvature: str | int) -> LinearModel:
+        """The model, with what only this strategy can say of it; `curvature` as in `learn`."""
         ...
 
 

@@ -41,7 +41,7 @@ from lapwing.training.again import settings_of
 from lapwing.training.assemble import run_date
 from lapwing.training.held_out import Decisions, Judge, OutOfFold, decide
 from lapwing.training.memory import curvature_of, leave_behind, rank_of
-from lapwing.training.one_vs_rest import HELD_OUT_TOL
+from lapwing.training.over_matrix import HELD_OUT_TOL
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import check_matrix, check_weights, targets
 from lapwing.training.task import Task

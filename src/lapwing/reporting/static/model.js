@@ -104,7 +104,7 @@ function fraction(a, b, x) {
   return value;
 }
 
-// Scores of all rows to probabilities. A new link is a line here and in PAGE_LINKS (report/live.py); what stands after
+// Scores of all rows to probabilities. A new link is a line here and in PAGE_LINKS (reporting/live.py); what stands after
 // a colon in its name is a number that it takes.
 const LINKS = {
   logit: (scores) =>
@@ -180,7 +180,7 @@ function bag(terms, settings, codes, { classes }) {
 }
 
 // Terms to features by name: each kind gives [{name, value, spans}], sorted.
-// A new kind is a function here and its tables in report/live.py.
+// A new kind is a function here and its tables in reporting/live.py.
 const KINDS = {
   // text/weighting.py
   terms({ settings, documents, terms: known, document_frequency: counts }) {
