@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 CORES := -n auto --dist loadfile --max-worker-restart 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench clean
+.PHONY: help demo test fuzz check docs bench clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -20,6 +20,9 @@ demo: $(STAMP) ## Train, prove and show a classifier on the built-in corpus
 test: $(STAMP) ## Run all tests; those of kernels and every solver with the JIT switched off, too
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(CORES) tests/kernels tests/solvers/test_every_solver.py
 	$(BIN)/python -m pytest $(CORES)
+
+fuzz: $(STAMP) ## Run the tests that draw their examples at random, with new draws
+	$(BIN)/python -m pytest -q $(CORES) --hypothesis-profile=fresh $$(grep -rl --include='test_*.py' 'from hypothesis import' tests)
 
 check: $(STAMP) ## Lint, formatting, types, and the order of the rooms
 	$(BIN)/ruff check .

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+
+# The same draws in every run, so that what fails is due to the change at hand; `make fuzz` draws others.
+hypothesis.settings.register_profile("same", derandomize=True)
+hypothesis.settings.register_profile("fresh", derandomize=False, print_blob=True)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

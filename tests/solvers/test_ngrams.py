@@ -145,6 +145,14 @@ def test_a_free_intercept_is_certified_by_its_violations(case: Case, log_varianc
     assert result.result.objective == pytest.approx(explicit.objective, rel=1e-7)
 
 
+def test_a_free_intercept_whose_pull_adds_up_to_nothing_has_no_gap_either() -> None:
+    space = ngram_space(["a", "", "b", "", "", "a"], WORDS)
+    y, weight = np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0]), np.array([1.0, 0.0, 2.0, 0.0, 0.0, 1.0])
+    result = exact(space, y, weight, variance=10.0**0.375, intercept_variance=np.inf, tol=1e-9).result
+    assert np.isnan(result.gap)
+    assert result.converged
+
+
 @settings(max_examples=40, deadline=None)
 @given(CASES)
 def test_a_start_changes_nothing(case: Case) -> None:

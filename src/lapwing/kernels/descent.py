@@ -19,6 +19,7 @@ from lapwing.kernels.loss import (
     bend,
     dual_objective,
     feasible_scale,
+    is_flat,
     loss_theta,
     primal_objective,
     violation,
@@ -141,18 +142,18 @@ def fit(columns, documents, prior, beta, tol, max_rounds):
     for i in range(n):
         margin[i] *= y[i]
     objective = primal_objective(margin, weight, link, beta, prior)
-    rounds = 0
+    rounds, flat = 0, is_flat(prior)
     while True:
         count, kkt, kkt_bound = _model(
             columns, documents, prior, beta, margin, theta, curvature, gradient, diagonal, active
         )
         for j in range(size):
             z[j] = -gradient[j]
-        scale = feasible_scale(z, prior)
-        gap = np.nan
-        if not np.isnan(scale):
+        gap, scale = np.nan, 1.0
+        if not flat:
+            scale = feasible_scale(z, prior)
             gap = max(objective - dual_objective(theta, weight, link, z, scale, prior), 0.0)
-        converged = (kkt_bound if np.isnan(gap) else gap) <= tol * objective
+        converged = (kkt_bound if flat else gap) <= tol * objective
         if converged or rounds == max_rounds:
             break
         rounds += 1
@@ -166,7 +167,6 @@ def fit(columns, documents, prior, beta, tol, max_rounds):
         if value == objective:  # rounding is all that is left
             break
         objective = value
-    if not np.isnan(scale):  # the point that the gap was measured at
-        for i in range(n):
-            theta[i] *= scale
+    for i in range(n):
+        theta[i] *= scale  # the point that the gap was measured at
     return Result(objective, gap, kkt, kkt_bound, rounds, converged, theta)

@@ -22,6 +22,7 @@ from lapwing.kernels.loss import (
     fill,
     has,
     intercept_only,
+    is_flat,
     losses,
     majorant,
     penalty,
@@ -285,14 +286,12 @@ def _losses_at(Z, rows, documents, prior, beta, margin, theta):
 
 
 @inlined
-def _kind(prior):
-    """(whether the penalty is a parabola everywhere, whether there is none on some coefficient)"""
-    smooth, flat = True, False
+def _is_smooth(prior):
+    """Whether the penalty is a parabola everywhere."""
+    smooth = True
     for j in range(prior.l1.size):
-        open_end = np.isinf(prior.lower[j]) or np.isinf(prior.upper[j])
         smooth = smooth and prior.l1[j] == 0.0 and np.isinf(prior.lower[j]) and np.isinf(prior.upper[j])
-        flat = flat or (prior.l1[j] == 0.0 and prior.l2[j] == 0.0 and open_end)
-    return smooth, flat
+    return smooth
 
 
 @inlined
@@ -317,7 +316,7 @@ def fit(Z, rows, documents, prior, beta, tol, max_rounds):
     pull, curvature, after, best_theta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     gradient, z, step, working = np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32)
     H, A, chunk = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
-    smooth, flat = _kind(prior)
+    smooth, flat = _is_smooth(prior), is_flat(prior)
     if not has(beta[: size - 1]):
         beta[size - 1] = intercept_only(documents, prior, beta[size - 1])
     objective = _losses_at(Z, rows, documents, prior, beta, margin, theta)

@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.kernels import probit
 from lapwing.kernels._exp import decay, log1p
-from lapwing.kernels._jit import REASSOCIATING, element, kernel, part
+from lapwing.kernels._jit import REASSOCIATING, element, inlined, kernel, part
 
 
 @part
@@ -153,6 +153,16 @@ def violation(prior, j, b, g):
     if b > prior.lower[j]:
         worst = max(worst, smooth + (l1 if away > 0.0 else -l1))
     return worst
+
+
+@inlined
+def is_flat(prior):
+    """Whether some coordinate has neither penalty nor bound on some side: then no dual point is feasible."""
+    flat = False
+    for j in range(prior.mode.size):
+        unbounded = np.isinf(prior.lower[j]) or np.isinf(prior.upper[j])
+        flat = flat or (prior.l1[j] == 0.0 and prior.l2[j] == 0.0 and unbounded)
+    return flat
 
 
 @kernel

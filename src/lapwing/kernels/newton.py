@@ -25,6 +25,7 @@ from lapwing.kernels.loss import (
     few,
     has,
     intercept_only,
+    is_flat,
     loss_gradient,
     loss_gradient_from,
     losses,
@@ -65,16 +66,6 @@ def _strength(prior, beta, gradient):
             if not blocked:
                 strength = max(strength, abs(gradient[j]) / prior.l1[j])
     return max(1.0, COLD * strength)
-
-
-@inlined
-def _is_flat(prior):
-    """Whether some coordinate has neither penalty nor bound on some side: then no dual point is feasible."""
-    flat = False
-    for j in range(prior.mode.size):
-        unbounded = np.isinf(prior.lower[j]) or np.isinf(prior.upper[j])
-        flat = flat or (prior.l1[j] == 0.0 and prior.l2[j] == 0.0 and unbounded)
-    return flat
 
 
 @inlined
@@ -280,7 +271,7 @@ def fit(X, documents, prior, beta, tol, max_rounds, dense, matrix_free, known):
     y, weight, link = documents
     n, d = y.size, beta.size - 1
     gradient, sums = known[0], known[1]
-    centred, flat = has(X.offset[:d]), _is_flat(prior)
+    centred, flat = has(X.offset[:d]), is_flat(prior)
     features, inside, m = begin(X, prior, beta)
     if m == 1 and not has(beta[:d]):
         beta[d] = intercept_only(documents, prior, beta[d])
