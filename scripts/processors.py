@@ -36,7 +36,19 @@ def available() -> set[str]:
 def run_tests(name: str, tests: list[str], **variables: str) -> bool:
     print(f"-- {name}: {' '.join(f'{key}={value}' for key, value in variables.items())}", flush=True)
     start = time.monotonic()
-    line = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadfile", "--max-worker-restart", "0", *tests]
+    line = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "--dist",
+        "loadfile",
+        "--max-worker-restart",
+        "0",
+        *tests,
+    ]
     passed = subprocess.run(line, env={**os.environ, **variables}).returncode == 0
     print(f"-- {name}: {'passed' if passed else 'FAILED'}, {time.monotonic() - start:.0f} s", flush=True)
     return passed

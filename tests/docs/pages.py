@@ -6,7 +6,7 @@
     others         are not run, and are only allowed as `text`, or where the page says so
 
 `…` stands for anything, over several lines where it stands alone; below `<!-- figures differ -->` any number stands for
-any other. Pages that use the built-in corpus show the figures of Python 3.11.7; the docstrings of other versions differ,
+any other. Pages that use the built-in corpus show the figures of Python 3.11.7; other versions have other docstrings,
 and there the blocks are run without comparing what they print. Corpora of LAPWING_CORPORA lie in the folder; a command
 that names one is left out where it is not there. `lapwing serve` goes on in the background, at a port that is free,
 until the page ends.
@@ -29,8 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.run import Command
-from lapwing.corpus import stdlib_docstrings
 from serve.start import Server
+
+from lapwing.corpus import stdlib_docstrings
 
 CORPORA = ("reuters21578.tar.xz", "20news-bydate.tar.xz")
 ADDRESS = "127.0.0.1:8000"  # where the pages say that a server is
