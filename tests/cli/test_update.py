@@ -47,9 +47,12 @@ def test_a_curvature_of_a_rank(run: Command, parts: Path, tmp_path: Path) -> Non
     assert ran.code == 0
     (record,) = run("inspect", tmp_path / "m", "--json").json["model"]["provenance"]["updates"]
     assert record["curvature"] == "3"
+    ran = run("update", parts / "old.lapwing", parts / "new.jsonl", "-o", tmp_path / "m", "--curvature", "full")
+    assert ran.code == 0
+    assert "a rank of 20 now" in ran.err
     wrong = run("update", parts / "old.lapwing", parts / "new.jsonl", "-o", tmp_path / "m", "--curvature", "some")
     assert wrong.code == 2
-    assert "diagonal, full or a rank" in wrong.complaint
+    assert "diagonal or a rank" in wrong.complaint
 
 
 def test_a_model_without_memory(run: Command, parts: Path, tmp_path: Path) -> None:

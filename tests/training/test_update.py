@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from cli import build
 import lapwing
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError, SettingsError
+from lapwing.formats import load
 from lapwing.formats.model_file import from_bytes, to_bytes
 from lapwing.model import LinearModel
 from lapwing.solvers import sequential
@@ -23,6 +25,7 @@ from lapwing.training import TrainSettings, learn, memory
 from lapwing.training.update import Update, merged, retrain
 
 SETTINGS = TrainSettings(variance=30.0)
+DATA = Path(__file__).parents[1] / "data"
 
 
 def corpus(rows: slice, **changes: str) -> Corpus:
@@ -37,7 +40,7 @@ FIRST, SECOND = slice(0, 200), slice(200, 300)
 
 @pytest.fixture(scope="module")
 def model() -> LinearModel:
-    return learn(corpus(FIRST), SETTINGS, curvature="full").model
+    return learn(corpus(FIRST), SETTINGS, curvature=1000).model
 
 
 def distance(a: LinearModel, b: LinearModel) -> float:
@@ -49,7 +52,7 @@ def test_updates_come_near_the_fit_to_all(model: LinearModel) -> None:
     exact = learn(merged(corpus(FIRST), corpus(SECOND)), SETTINGS).model
     full = lapwing.update(model, corpus(SECOND))
     assert model.memory is not None
-    diagonal = lapwing.update(replace(model, memory=replace(model.memory, full=np.empty(0))), corpus(SECOND))
+    diagonal = lapwing.update(replace(model, memory=replace(model.memory, rank=0, factor=np.empty(0))), corpus(SECOND))
     assert full.fits.converged.all()
     assert (full.fits.gap <= 1e-4 * full.fits.objective).all()
     assert distance(full, exact) < 0.3 * distance(model, exact)
@@ -63,7 +66,7 @@ def test_a_curvature_of_a_rank_is_between_its_diagonal_and_all_of_it(model: Line
     exact = learn(merged(corpus(FIRST), corpus(SECOND)), SETTINGS).model
     whole, full = model.memory.past(0, *model.fitted), lapwing.update(model, corpus(SECOND))
     left, apart = [], []
-    for rank in (1, 4, 16, 1000):
+    for rank in (1, 4, 16, 64):
         again = from_bytes(to_bytes(learn(corpus(FIRST), SETTINGS, curvature=rank).model))
         assert again.memory is not None
         past = again.memory.past(0, *again.fitted)
@@ -74,29 +77,67 @@ def test_a_curvature_of_a_rank_is_between_its_diagonal_and_all_of_it(model: Line
         assert updated.provenance["updates"][0]["curvature"] == str(rank)
         apart.append(distance(updated, exact))
     assert left == sorted(left, reverse=True)
-    assert left[-1] <= 1e-9 * left[0]
-    weights = whole.index[whole.places]
-    assert np.allclose(past.curvature(weights), whole.curvature(weights), rtol=1e-6, atol=1e-9)
+    assert whole.bend.sum() <= 1e-9 * left[0]
     assert apart[-1] < apart[0]
     assert apart[-1] < 1.05 * distance(full, exact)
 
 
-def test_full_knows_of_the_words_with_a_weight_and_of_those_closest_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words that get their weight later have a curvature with the others, too."""
-    monkeypatch.setattr(memory, "LEAST_BETWEEN", 12)
+def test_the_curvature_is_that_of_the_documents() -> None:
+    """Of the words with a weight, and of those close to one."""
     X = sp.random(300, 40, density=0.3, random_state=0, format="csr")
     y = np.where(X[:, :4].toarray().sum(axis=1) > 0.6, 1.0, -1.0)
     prior, none, one = Laplace().compile(0.05, 40), Past.none(), np.ones(300)
     beta = sequential.fit(X, y, one, prior, none, np.zeros(41), variance=0.05).weights
-    past = memory.leave_behind(X, y, one, prior, beta, "logit", none, rank=np.inf)
-    kept, inside = np.flatnonzero(beta[:-1]), past.index[past.places]
-    assert len(kept) + 1 < len(inside) == 12 + 1 < len(past.index)
-    slope = dict(zip(past.index, np.abs(past.slope), strict=True))
-    without = sorted(set(past.index) - {*kept, 40}, key=lambda j: -slope[j])
-    assert set(inside) == {*kept, 40, *without[: 12 - len(kept)]}
-    Z = np.hstack([X.toarray(), np.ones((300, 1))])[:, inside]
-    p = 1.0 / (1.0 + np.exp(-Z @ beta[inside]))
-    assert np.allclose(past.curvature(inside), Z.T @ ((p * (1.0 - p))[:, None] * Z), rtol=1e-10)
+    past = memory.leave_behind(X, y, one, prior, beta, "logit", none, rank=41)
+    assert {*np.flatnonzero(beta[:-1]), 40} < set(past.index)
+    Z = np.hstack([X.toarray(), np.ones((300, 1))])
+    p = 1.0 / (1.0 + np.exp(-Z @ beta))
+    A = (Z.T @ ((p * (1.0 - p))[:, None] * Z))[np.ix_(past.index, past.index)]
+    assert np.allclose(np.diag(past.bend) + past.factor @ past.factor.T, A, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("curvature", ["diagonal", 3, 20, 1000])
+@pytest.mark.parametrize("changes", [
+    {"prior": "laplace"}, {"prior": "laplace", "variance": 3000.0}, {"prior": "gaussian"}, {"prior": "elasticnet"},
+    {"prior": "laplace", "intercept_variance": np.inf}, {"prior": "gaussian", "intercept_variance": np.inf},
+], ids=str)  # fmt: skip
+def test_every_update_converges_by_its_gap(curvature: str | int, changes: dict[str, Any]) -> None:
+    """However few the new documents, empty ones among them; again and again."""
+    settings = replace(SETTINGS, **changes)
+    model = learn(corpus(FIRST), settings, curvature=curvature).model
+    for n in (1, 5, 50):
+        new = corpus(slice(200, 200 + n))
+        model = lapwing.update(model, replace(new, documents=["", *new.documents[1:]]))
+        assert model.fits.converged.all()
+        assert (model.fits.gap <= settings.tol * model.fits.objective).all()
+
+
+def test_a_file_of_the_whole_curvature_is_updated_by_a_rank() -> None:
+    """As earlier releases wrote it for curvature="full"."""
+    old = load(DATA / "full-curvature.lapwing")
+    assert old.memory is not None
+    assert old.memory.rank == 20
+    new = old.update(["corn oil price", "oil tanker", ""], ["grain", "energy", "money"])
+    assert new.fits.converged.all()
+    assert (new.fits.gap <= 1e-4 * new.fits.objective).all()
+    again = from_bytes(to_bytes(new))
+    assert to_bytes(again) == to_bytes(new)
+
+
+def test_full_is_a_rank_now() -> None:
+    with pytest.warns(DeprecationWarning, match="rank of 20") as said:
+        model = learn(corpus(FIRST), SETTINGS, curvature="full").model
+    assert len(said) == 1
+    assert model.memory is not None
+    assert model.memory.rank == 20
+
+
+def test_of_many_categories_a_rank_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_ROWS", 2)
+    without, by_rank = (learn(corpus(FIRST), SETTINGS, curvature=kind).model for kind in ("diagonal", 5))
+    assert lapwing.update(by_rank, corpus(SECOND)).fits.converged.all()
+    with pytest.raises(InputError, match="2,000 categories"):
+        lapwing.update(without, corpus(SECOND))
 
 
 def test_document_frequencies_are_those_of_all_documents(model: LinearModel) -> None:
@@ -217,7 +258,7 @@ def test_what_cannot_be_updated_says_so(model: LinearModel) -> None:
     with pytest.raises(SettingsError, match="forget"):
         lapwing.update(model, corpus(SECOND), forget=0.0)
     for wrong in ("half", 0, -1, True, 2.5):
-        with pytest.raises(SettingsError, match="diagonal, full or a rank"):
+        with pytest.raises(SettingsError, match="diagonal or a rank"):
             lapwing.update(model, corpus(SECOND), curvature=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected labels for 1 documents"):
         model.update(["text"], [])

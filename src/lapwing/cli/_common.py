@@ -53,6 +53,8 @@ def set_up_logging(debug: bool, command: click.Command) -> None:
         echo(f"lapwing: {name}{in_flags(str(message), command)}", err=True)
 
     warnings.showwarning = show
+    # Ours name the release that removes what they are about (CONTRIBUTING.md); those of libraries stay hidden.
+    warnings.filterwarnings("default", r".*from lapwing \d", DeprecationWarning)
 
 
 class ExistingPath(click.ParamType):
@@ -124,10 +126,10 @@ class Curvature(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.words:
-            from lapwing.training.memory import rank_of
+            from lapwing.training.memory import curvature_of, rank_of
 
             try:
-                rank_of(value)
+                return curvature_of(rank_of(value))
             except SettingsError as error:
                 self.fail(str(error), param, ctx)
         return str(value)

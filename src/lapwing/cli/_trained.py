@@ -61,21 +61,23 @@ def _squeezed(model: LinearModel) -> dict[str, Any]:
     return {"squeezed": {str(c): why for c, why in zip(model.categories, reasons, strict=True) if why}}
 
 
+def proof_of(summary: dict[str, Any]) -> str:
+    if math.isnan(summary["largest_relative_gap"]):
+        return f"largest violation {summary['largest_violation']:.1e}"
+    return f"largest relative gap {summary['largest_relative_gap']:.1e}"
+
+
 def print_summary(summary: dict[str, Any]) -> None:
     skipped = f", {summary['skipped']} broken records skipped" if summary["skipped"] else ""
     echo(f"trained on {summary['documents']} documents of {summary['corpus']}{skipped}")
-    kept, gap = summary["features_per_category"], summary["largest_relative_gap"]
+    kept = summary["features_per_category"]
     if summary["categories"] == 1:
         size = (
             f"{summary['classes']} classes, {kept['max']}" if summary["classes"] > 1 else f"1 category, {kept['max']}"
         )
     else:
         size = f"{summary['categories']} categories, {kept['min']} to {kept['max']} (mean {kept['mean']:.1f})"
-    proof = (
-        f"largest violation {summary['largest_violation']:.1e}"
-        if math.isnan(gap)
-        else f"largest relative gap {gap:.1e}"
-    )
+    proof = proof_of(summary)
     if summary["stationary_only"]:
         proof = (
             f"stationary with a positive-definite Hessian on these, largest slope {summary['largest_violation']:.1e}"

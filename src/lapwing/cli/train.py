@@ -114,9 +114,10 @@ GROUPS = {
 @click.option("--holdout", type=click.FloatRange(min=0.01, max=0.9),
               help="Keep this share of the documents out of training, and evaluate on them: drawn by chance, groups "
               "together, or with --folds time the latest ones.")  # fmt: skip
-@click.option("--curvature", type=Curvature("diagonal", "full", "none"), default="diagonal", show_default=True,
-              help="What the model remembers of its documents' loss for `lapwing update`. Between the weights of "
-              "a category: diagonal nothing, full everything, a RANK as much as a matrix of it holds.")  # fmt: skip
+@click.option("--curvature", type=Curvature("diagonal", "none"), default="diagonal", show_default=True,
+              help="What the model remembers of its documents' loss for `lapwing update`: diagonal nothing between the "
+              "weights of a category, a RANK as much as a matrix of it holds. 20 brings ten updates of Reuters to a "
+              "macro F1 of 51.4, diagonal to 45.2, training anew 52.3; it takes some ten times the space.")  # fmt: skip
 @click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
 @click.option(
     "--cv-folds",

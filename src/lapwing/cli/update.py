@@ -20,6 +20,7 @@ from lapwing.cli._common import (
 )
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
+from lapwing.cli._trained import proof_of
 from lapwing.errors import InputError, some
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", required=True, help="The model file to write.")
 @click.option("--forget", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True,
               help="What the past counts for from now on: 0.9 makes ten documents of it nine.")  # fmt: skip
-@click.option("--curvature", type=Curvature("diagonal", "full"),
+@click.option("--curvature", type=Curvature("diagonal"),
               help="What the new model remembers for the next update.  [default: as MODEL does]")  # fmt: skip
 @click.option("--with", "old", type=ExistingPath("the documents MODEL was trained on"), metavar="OLD",
               help="The documents before are at hand: the exact optimum over them and DATA, by training anew with the "
@@ -84,6 +85,7 @@ def _summary(model: LinearModel, old: LinearModel, output: str, documents: int) 
         "new_features": len(model.feature_names) - len(old.feature_names),
         "new_categories": [label for label in model.classes if label not in old.classes],
         "largest_relative_gap": float(gaps.max()),
+        "largest_violation": float(model.fits.kkt.max()),
         "converged": bool(model.fits.converged.all()),
         "updates": len(model.provenance.get("updates", [])),
     }
@@ -95,7 +97,7 @@ def _said(model: LinearModel, old: LinearModel, output: str, documents: int) -> 
     lines = [
         f"updated with {documents} documents, {record['new_features']} new features{past}",
         f"{len(model.categories)} categories, {model.n_kept.min()} to {model.n_kept.max()} (mean "
-        f"{model.n_kept.mean():.1f}) features kept; largest relative gap {record['largest_relative_gap']:.1e}",
+        f"{model.n_kept.mean():.1f}) features kept; {proof_of(record)}",
     ]
     if record["new_categories"]:
         lines.append(f"new categories: {some(record['new_categories'])}")

@@ -33,8 +33,8 @@ from lapwing.formats.provenance import check_held_out, check_provenance
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.conformal import Conformal
 from lapwing.model.linear import FitSummary, LinearModel, row_count
+from lapwing.model.memory import FULL_TYPES, Memory
 from lapwing.model.memory import TYPES as MEMORY_TYPES
-from lapwing.model.memory import Memory
 from lapwing.model.trained_on import KEPT
 from lapwing.stats.links import is_model_link
 from lapwing.text import TextSettings, Weighting
@@ -162,7 +162,8 @@ def to_bytes(model: LinearModel) -> bytes:
     if model.memory is not None:
         header["memory"] = model.memory.documents
         tensors |= {f"memory_{name}": getattr(model.memory, name) for name in MEMORY_TYPES}
-        types |= {f"memory_{name}": dtype for name, dtype in MEMORY_TYPES.items()}
+        tensors |= {f"memory_{name}": np.empty(0) for name in FULL_TYPES}  # which earlier releases look for
+        types |= {f"memory_{name}": dtype for name, dtype in (MEMORY_TYPES | FULL_TYPES).items()}
         if model.memory.rank:
             header["memory_rank"] = model.memory.rank
             tensors["memory_factor"], types["memory_factor"] = model.memory.factor, np.float64
@@ -303,7 +304,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     if "sketch" in tensors:
         types["sketch"] = np.uint64
     if "memory" in header:
-        types |= {f"memory_{name}": dtype for name, dtype in MEMORY_TYPES.items()}
+        types |= {f"memory_{name}": dtype for name, dtype in (MEMORY_TYPES | FULL_TYPES).items()}
         types |= {"memory_factor": np.float64} if "memory_rank" in header else {}
     if "conformal" in header:
         types |= {f"conformal_{name}": dtype for name, dtype in _CONFORMAL_TYPES.items()}
@@ -355,7 +356,9 @@ def _memory(header: dict[str, Any], tensors: dict[str, np.ndarray], weights: sp.
     if "memory_rank" in header:
         parts |= {"rank": header["memory_rank"], "factor": tensors["memory_factor"]}
         _need(type(parts["rank"]) is int and parts["rank"] > 0, "the memory's rank is no number above 0")
-    return Memory(header["memory"], **parts).check(weights)
+    memory, whole = Memory(header["memory"], **parts).check(weights), [tensors[f"memory_{name}"] for name in FULL_TYPES]
+    _need(not memory.rank or not any(map(len, whole)), "the memory has two curvatures")
+    return memory.with_full(*whole) if any(map(len, whole)) else memory
 
 
 def _sketch(tensors: dict[str, np.ndarray]) -> np.ndarray:

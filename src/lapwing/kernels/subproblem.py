@@ -2,9 +2,8 @@
 
 min_b  g·(b-β) + (b-β)ᵀH(b-β)/2 + Σ_a [ l1_a|b_a-m_a| + l2_a(b_a-m_a)²/2 ],   lower ≤ b ≤ upper
 
-`solve` takes H written out. `descend` takes H = XᵀDX + B + FFᵀ + diag(q), X sparse with few documents and F with few
-columns, so that a step costs what a feature has documents, and not what there are features; a step of a feature that B
-is about costs a row of B, too.
+`solve` takes H written out. `descend` takes H = XᵀDX + FFᵀ + diag(q), X sparse with few documents and F with few
+columns, so that a step costs what a feature has documents, and not what there are features.
 """
 
 from __future__ import annotations
@@ -25,21 +24,18 @@ def solve(H, G, b, prior, tol):
 
 
 @kernel
-def descend(columns, D, B, place, F, q, g, b, prior, enough, tol):
+def descend(columns, D, F, q, g, b, prior, enough, tol):
     """Coordinate descent from b, which is overwritten, until violations relative to the penalty's slope are at most
     `enough` times what they began with, or tol. Returns the sweeps.
 
     columns   X (n, k), `Sparse` by columns; D (n,), F (k, r), q (k,)
-    B, place  symmetric, and (k,) the row of each coordinate in it, or -1
     """
     indptr, indices, data = columns
     k, r = F.shape
-    shift, along, across = np.zeros(D.size), np.zeros(r), np.zeros(B.shape[0])
+    shift, along = np.zeros(D.size), np.zeros(r)
     h, start = np.empty(k), b.copy()
     for a in range(k):
         h[a] = q[a]
-        if place[a] >= 0:
-            h[a] += B[place[a], place[a]]
         for e in range(indptr[a], indptr[a + 1]):
             h[a] += D[indices[e]] * data[e] * data[e]
         for f in range(r):
@@ -49,8 +45,6 @@ def descend(columns, D, B, place, F, q, g, b, prior, enough, tol):
         worst = 0.0
         for a in range(k):
             slope = g[a] + q[a] * (b[a] - start[a])
-            if place[a] >= 0:
-                slope += across[place[a]]
             for e in range(indptr[a], indptr[a + 1]):
                 slope += data[e] * D[indices[e]] * shift[indices[e]]
             for f in range(r):
@@ -67,9 +61,6 @@ def descend(columns, D, B, place, F, q, g, b, prior, enough, tol):
                     shift[indices[e]] += step * data[e]
                 for f in range(r):
                     along[f] += step * F[a, f]
-                if place[a] >= 0:
-                    for c in range(B.shape[0]):
-                        across[c] += step * B[place[a], c]
         if sweep == 0:
             bound = max(tol, enough * worst)
         if worst <= bound:

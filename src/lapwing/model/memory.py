@@ -6,20 +6,21 @@ slopes are needed when later documents add theirs. It is of the weights as fitte
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.stats.past import Past, nothing
+from lapwing.stats.past import Past, low_rank
 
 TYPES: dict[str, type] = {
     "pointer": np.int64, "features": np.int32, "slope": np.float64, "bend": np.float64,
     "intercept_slope": np.float64, "intercept_bend": np.float64, "height": np.float64,
-    "inside": np.uint8, "full": np.float64,
 }  # fmt: skip
+FULL_TYPES: dict[str, type] = {"inside": np.uint8, "full": np.float64}  # of `Memory.with_full`
+FULL_RANK = 20  # that stands for the whole curvature between weights, which earlier releases could remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,8 @@ class Memory:
 
     documents          how many documents the past counts for
     intercept_slope, intercept_bend, height   (rows,)
-    inside             1 for features between which A is known, 0 for others, all with a weight among the first
-    full               A over those and the intercept, lower triangles row by row, one category after the other; both
-                       are empty where only diagonals are kept
-    rank, factor       where it is of a rank in place of that: F over all features of a row and the intercept, of as
-                       many columns as the rank, or as they are
+    rank, factor       F over all features of a row and the intercept, of as many columns as the rank, or as they are;
+                       0 and empty where only diagonals are kept
     """
 
     documents: float
@@ -43,32 +41,18 @@ class Memory:
     intercept_slope: np.ndarray
     intercept_bend: np.ndarray
     height: np.ndarray
-    inside: np.ndarray
-    full: np.ndarray
     rank: int = 0
     factor: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-    @property
-    def curvature_rank(self) -> float:
-        return math.inf if len(self.full) else self.rank
 
     @property
     def _sizes(self) -> np.ndarray:
         """(rows,) how many coordinates are remembered, the intercept among them."""
         return np.diff(self.pointer) + 1
 
-    @property
-    def _block_sizes(self) -> np.ndarray:
-        """(rows,) of the curvature between features, the intercept among them."""
-        return np.diff(np.append(0, np.cumsum(self.inside, dtype=np.int64))[self.pointer]) + 1
-
     @classmethod
-    def of(cls, pasts: Sequence[Past], documents: float, rank: float) -> Memory:
+    def of(cls, pasts: Sequence[Past], documents: float, rank: int) -> Memory:
         """From the past of every row, written at its weights; each has the intercept as its last coordinate."""
-        triangles = [past.block[np.tril_indices(len(past.block))] for past in pasts]
-        inside = [np.isin(np.arange(len(past.index) - 1), past.places) for past in pasts if len(past.block)]
         diagonals = [past.whole for past in pasts]
-        columns = 0 if rank == math.inf else int(rank)
         return cls(
             documents=documents,
             pointer=np.concatenate([[0], np.cumsum([len(past.index) - 1 for past in pasts])]).astype(np.int64),
@@ -78,10 +62,8 @@ class Memory:
             intercept_slope=np.array([past.slope[-1] for past in pasts]),
             intercept_bend=np.array([bend[-1] for bend in diagonals]),
             height=np.array([past.height for past in pasts]),
-            inside=np.concatenate(inside).astype(np.uint8) if inside else np.empty(0, np.uint8),
-            full=np.concatenate(triangles) if triangles else np.empty(0),
-            rank=columns,
-            factor=np.concatenate([_filled(past.factor, columns) for past in pasts]) if columns else np.empty(0),
+            rank=rank,
+            factor=np.concatenate([_filled(past.factor, rank) for past in pasts]),
         )
 
     def past(self, row: int, weights: sp.csr_matrix, intercepts: np.ndarray) -> Past:
@@ -91,22 +73,34 @@ class Memory:
         index = np.append(self.features[start:end].astype(np.int64), width)
         beta = np.append(weights[[row]].toarray()[0], intercepts[row])
         bend = np.append(self.bend[start:end], self.intercept_bend[row])
-        places, block, factor = np.empty(0, np.int64), nothing(), nothing()
-        if len(self.full):
-            sizes = self._block_sizes
-            at, size = int(np.sum(sizes[:row] * (sizes[:row] + 1) // 2)), int(sizes[row])
-            lower = np.zeros((size, size))
-            lower[np.tril_indices(size)] = self.full[at : at + size * (size + 1) // 2]
-            block = lower + np.tril(lower, -1).T
-            places = np.flatnonzero(np.append(self.inside[start:end], 1))
-            bend[places] = 0.0
-        elif self.rank:
-            places = np.arange(len(index))
-            ends = np.concatenate([[0], np.cumsum(self._sizes * np.minimum(self._sizes, self.rank))])
-            factor = self.factor[ends[row] : ends[row + 1]].reshape(len(index), -1)
-            bend = np.maximum(bend - np.sum(factor**2, axis=1), 0.0)
+        ends = np.concatenate([[0], np.cumsum(self._sizes * np.minimum(self._sizes, self.rank))])
+        factor = self.factor[ends[row] : ends[row + 1]].reshape(len(index), min(len(index), self.rank))
+        bend = np.maximum(bend - np.sum(factor**2, axis=1), 0.0)
         slope = np.append(self.slope[start:end], self.intercept_slope[row])
-        return Past(float(self.height[row]), index, beta[index], slope, bend, places, block, factor)
+        return Past(float(self.height[row]), index, beta[index], slope, bend, factor)
+
+    def with_full(self, inside: np.ndarray, full: np.ndarray) -> Memory:
+        """With the curvature that files of earlier releases hold, to a rank.
+
+        inside   1 for features between which A is known, 0 for others
+        full     A over those and the intercept, lower triangles row by row, one category after the other
+        """
+        if len(inside) != len(self.features) or np.any(inside > 1):
+            raise ValueError("the memory's features and those of its curvature do not fit")
+        sizes = np.diff(np.append(0, np.cumsum(inside, dtype=np.int64))[self.pointer]) + 1
+        ends = np.cumsum(sizes * (sizes + 1) // 2)
+        if len(full) != ends[-1] or not np.isfinite(full).all():
+            raise ValueError("the memory's curvature does not fit its features")
+        factors = []
+        for size, triangle, (start, end) in zip(sizes, np.split(full, ends[:-1]), pairwise(self.pointer), strict=True):
+            lower = np.zeros((size, size))
+            lower[np.tril_indices(size)] = triangle
+            A = lower + np.tril(lower, -1).T
+            kept, _ = low_rank(np.diagonal(A), lambda a, A=A: A[a], FULL_RANK)  # type: ignore[misc]
+            factor = np.zeros((end - start + 1, kept.shape[1]))
+            factor[np.append(inside[start:end], 1) > 0] = kept
+            factors.append(_filled(factor, FULL_RANK))
+        return replace(self, rank=FULL_RANK, factor=np.concatenate(factors))
 
     def check(self, weights: sp.csr_matrix) -> Memory:
         """Itself, if it can be of these weights; ValueError else: it may come from a file."""
@@ -119,7 +113,7 @@ class Memory:
             raise ValueError("the memory's rows do not fit")
         if not len(self.features) == len(self.slope) == len(self.bend):
             raise ValueError("the memory's features and numbers differ in number")
-        if not all(np.isfinite(part).all() for part in (self.slope, self.bend, self.full, self.factor, *one_each)):
+        if not all(np.isfinite(part).all() for part in (self.slope, self.bend, self.factor, *one_each)):
             raise ValueError("the memory holds numbers that are not finite")
         if np.any(self.bend < 0.0) or np.any(self.intercept_bend < 0.0) or not 0.0 <= self.documents < np.inf:
             raise ValueError("the memory's curvature is negative")
@@ -130,13 +124,8 @@ class Memory:
             kept = weights.indices[weights.indptr[row] : weights.indptr[row + 1]]
             if not np.isin(kept, mine).all():
                 raise ValueError("the memory lacks a feature that has a weight")
-        if len(self.inside) != (len(self.features) if len(self.full) else 0) or np.any(self.inside > 1):
-            raise ValueError("the memory's features and those of its curvature do not fit")
-        sizes = self._block_sizes if len(self.full) else np.empty(0, np.int64)
-        if len(self.full) != int(np.sum(sizes * (sizes + 1) // 2)):
-            raise ValueError("the memory's curvature does not fit its features")
         columns = np.minimum(self._sizes, self.rank)
-        if len(self.factor) != int(np.sum(self._sizes * columns)) or (len(self.full) and self.rank):
+        if len(self.factor) != int(np.sum(self._sizes * columns)):
             raise ValueError("the memory's curvature does not fit its rank")
         return self
 

@@ -2,9 +2,8 @@
 
 Newton's method on a working set, as kernels/newton.py. New documents are few, so that what is not the inner problem is
 left to NumPy and SciPy; and the inner problem goes by their entries, and by the past's diagonal and few columns: what a
-fit costs depends on the new documents, and not on how many weights the model has. Only where the past is known between
-all weights does a step cost a row of that. Under Gaussian priors a past known on its diagonal is a Gaussian prior, too,
-and the ridge kernels take it as that.
+fit costs depends on the new documents, and not on how many weights the model has. Under Gaussian priors a past known on
+its diagonal is a Gaussian prior, too, and the ridge kernels take it as that.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ LEAST_INNER = 1e-12  # but no less
 ENOUGH = 1e3  # times the tolerance: share of the violations before, at which an inner problem is left,
 MOST_ENOUGH = 0.1  # but no more
 HALVINGS = 40  # of a step: then it is shorter than what rounding leaves of it
+ROUNDING = 1e-14  # share of the objective by which a whole step may seem to raise it, if it lowers the gap
 
 
 def fit(
@@ -33,7 +33,7 @@ def fit(
 ) -> FitResult:  # fmt: skip
     """Minimise the sum over new documents, the past, and the prior, from `start`; certified."""
     beta = np.clip(start, prior.lower, prior.upper)
-    if newton.is_smooth(prior) and not len(past.places):
+    if newton.is_smooth(prior) and not past.factor.shape[1]:
         return _smooth(X, y, sample_weight, prior, past, beta, variance, link, tol, max_iter)
     state = _State(X, y, sample_weight, prior, past, link)
     proof, rounds = state.certify(beta), 0
@@ -42,8 +42,10 @@ def fit(
         rounds += 1
         if after is None:
             break
-        beta = after
-        proof = state.certify(beta)
+        better = state.certify(after)
+        if better.objective >= proof.objective and not better.relative_gap < proof.relative_gap:
+            break
+        beta, proof = after, better
     return _result(beta, proof, state.theta(beta), rounds, tol, variance)
 
 
@@ -61,7 +63,7 @@ def _smooth(
     variance: float, link: str, tol: float, max_iter: int,
 ) -> FitResult:  # fmt: skip
     """Both quadratics as one: l2/2 (b−m)² − pull·b is l2/2 (b − m − pull/l2)² but for a constant."""
-    both, pull, _ = past.bound(prior, beta)
+    both, pull = past.with_prior(prior, past.bend, past.slope)
     joined = both._replace(mode=both.mode + np.divide(pull, both.l2, out=np.zeros_like(pull), where=both.l2 > 0.0))
     minimum = newton.fit(
         Problem(X, merge=False), y, weight, joined, variance=variance, tol=tol, max_iter=max_iter, start=beta, link=link
@@ -90,7 +92,7 @@ class _State:
         return loss + penalty(self.prior, beta) + self.past.value(beta)
 
     def step(self, beta: np.ndarray, inner: float, enough: float) -> np.ndarray | None:
-        """The next point, of a lower objective; None where there is none within rounding."""
+        """The next point, of an objective that is lower, or the same within rounding; None where there is none."""
         scores = self.X @ beta[:-1] + beta[-1]
         margin = self.y * scores
         theta = self.form.theta(margin, self.y)
@@ -102,11 +104,13 @@ class _State:
         b = self.minimum(part, bend, working, gradient[working], beta[working], inner, enough)
         change = b - beta[working]
         moved, before, share = part @ change, self.objective(beta, scores), 1.0
+        most = before + ROUNDING * abs(before)
         for _ in range(HALVINGS):
             trial = beta.copy()
             trial[working] = b if share == 1.0 else beta[working] + share * change
-            if self.objective(trial, scores + share * moved) < before:
+            if self.objective(trial, scores + share * moved) < most:
                 return trial
+            most = before
             share *= 0.5
         return None
 
@@ -118,8 +122,9 @@ class _State:
         from lapwing.kernels import subproblem
 
         b, local = beta.copy(), PriorArrays(*(np.ascontiguousarray(one[working]) for one in self.prior))
-        columns, parts = Sparse(part.indptr, part.indices, part.data), self.past.over(working)
-        subproblem.descend(columns, bend, *parts, gradient, b, local, enough, inner)
+        columns = Sparse(part.indptr, part.indices, part.data)
+        factor, own = self.past.over(working, self.past.factor, self.past.bend)
+        subproblem.descend(columns, bend, factor, own, gradient, b, local, enough, inner)
         return b
 
     def working_set(self, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:

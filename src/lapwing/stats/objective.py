@@ -65,7 +65,8 @@ class Certificate(Proven):
     """How good a point is, as recomputed from nothing but the problem and the point.
 
     gap   objective - dual_objective: the optimum is no further below. NaN where a coefficient of infinite
-          variance leaves no feasible dual point, or the link is not convex; then `kkt_bound` stands in its place
+          variance leaves no feasible dual point, or the link is not convex; then `kkt_bound` stands in its place.
+          Infinite where a past leaves none for another reason
     kkt   the largest violation of the optimality conditions over all coordinates
     kkt_bound   Σ_j |violation_j| max(|β_j - m_j|, 1): to first order, what moving every coefficient by its
           own size (or by 1) could gain
@@ -164,29 +165,31 @@ def certify(
     residual = form.theta(margin, y)
     pull = c * y * residual
     gradient = -np.append(X.T @ pull, pull.sum())
-    towards: np.ndarray | float = 0.0
-    height = 0.0
     if past is not None:
         objective += past.value(weights)
         gradient = gradient + past.gradient(weights)
     violation = kkt_violation(prior, weights, gradient)
     kkt_bound = float(np.sum(violation * np.maximum(np.abs(weights - prior.mode), 1.0)))
-    if past is not None:
-        prior, towards, height = past.bound(prior, weights)
 
     theta = residual if theta is None else theta
     dual_objective = gap = float("nan")
-    if form.convex and not np.any(prior.flat):
+    if form.convex:
         pull = c * y * theta
         z = np.append(X.T @ pull, pull.sum())
-        scale = dual_scale(prior, z, towards)
-        # A hair less than the scale: rounding must not leave a coordinate outside.
-        shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
-        if scale >= 0.0:
-            conjugates = np.sum(penalty_conjugate(prior, shrunk * z + towards))
-            dual_objective = float(-np.sum(c * form.conjugate(shrunk * theta, y)) - conjugates) + height
-            gap = max(objective - dual_objective, 0.0)
+        scale, of_features = _of_features(prior, z) if past is None else past.bound(prior, weights, z)
+        dual_objective = float(-np.sum(c * form.conjugate(scale * theta, y))) + of_features
+        gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
+
+
+def _of_features(prior: PriorArrays, z: np.ndarray) -> tuple[float, float]:
+    """(s, D(sθ) but for the documents' part): the largest s that is feasible; NaN where a coefficient is flat."""
+    if np.any(prior.flat):
+        return 0.0, float("nan")
+    scale = dual_scale(prior, z)
+    # A hair less than the scale: rounding must not leave a coordinate outside.
+    shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
+    return shrunk, -float(np.sum(penalty_conjugate(prior, shrunk * z)))
 
 
 def _certify_polytomous(
@@ -220,21 +223,17 @@ def _certify_polytomous(
     theta = softmax(scores).T
     violation = kkt_violation(prior, weights, -towards(theta))
     kkt_bound = float(np.sum(violation * np.maximum(np.abs(weights - prior.mode), 1.0)))
-    dual_objective = gap = float("nan")
-    if not np.any(prior.flat):
-        if dual is not None:
-            theta = np.maximum(np.asarray(dual, dtype=np.float64), 0.0)
-            theta = theta / theta.sum(axis=0)
-        z = towards(theta)
-        scale = dual_scale(prior, z)
-        shrunk = scale if scale == 1.0 else scale * (1.0 - 4e-16)
-        others = np.where(member > 0.0, 0.0, shrunk * theta)
-        rest = others.sum(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            entropy = -np.where(others > 0.0, others * np.log(others), 0.0).sum(axis=0)
-            entropy = entropy - np.where(rest < 1.0, (1.0 - rest) * np.log1p(-rest), 0.0)
-        dual_objective = float(np.sum(c * entropy) - np.sum(penalty_conjugate(prior, shrunk * z)))
-        gap = max(objective - dual_objective, 0.0)
+    if dual is not None:
+        theta = np.maximum(np.asarray(dual, dtype=np.float64), 0.0)
+        theta = theta / theta.sum(axis=0)
+    scale, of_features = _of_features(prior, towards(theta))
+    others = np.where(member > 0.0, 0.0, scale * theta)
+    rest = others.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.where(others > 0.0, others * np.log(others), 0.0).sum(axis=0)
+        entropy = entropy - np.where(rest < 1.0, (1.0 - rest) * np.log1p(-rest), 0.0)
+    dual_objective = float(np.sum(c * entropy)) + of_features
+    gap = max(objective - dual_objective, 0.0)
     return Certificate(objective, dual_objective, gap, float(violation.max(initial=0.0)), kkt_bound)
 
 

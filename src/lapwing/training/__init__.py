@@ -31,6 +31,7 @@ from lapwing.shards.folder import release
 from lapwing.shards.texts import StoredTexts
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Prior
+from lapwing.stats.result import FitResult
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.beside import Beside, with_columns
 from lapwing.text.design import Numbered
@@ -51,7 +52,7 @@ from lapwing.training.held_out import (
     decide,
     sample_rows,
 )
-from lapwing.training.memory import rank_of
+from lapwing.training.memory import curvature_of, rank_of
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
 from lapwing.training.polytomous import Polytomous
@@ -122,13 +123,13 @@ def learn(
     and settings, its categories are taken over. It is left in place: remove it when the model is safe.
 
     most_duals   dual points are kept if all of them together are at most so many numbers
-    curvature    what the model remembers of the loss's curvature for updates: "diagonal", "full", a rank, or "none"
+    curvature    what the model remembers of the loss's curvature for updates: "diagonal", a rank, or "none"
     judge_all    out-of-fold scores of every category, where otherwise some of many would do
     client       a `distributed.Client`: its workers fit the categories, in place of threads here
     """
     settings = settings or TrainSettings()
     if curvature != "none":
-        rank_of(curvature)
+        curvature = curvature_of(rank_of(curvature))
     if validation is not None and settings.variance == "pooled":
         settings = replace(settings, variance="cv")
     if isinstance(corpus.documents, StoredTexts):
@@ -148,7 +149,7 @@ def learn(
         with Checkpoint(checkpoint, key, run_date()) as finished:
             fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all, finished)
             date = finished.started
-    _warn_unconverged(fits, task)
+    warn_unconverged(fits, task)
     if decisions is None and settings.tunes:
         log.warning("too few different documents to hold some out: thresholds are not tuned, they are ½")
     features, fits = strategy.design(fits)
@@ -406,7 +407,7 @@ def ready_made(text: TextSettings) -> TextSettings:
     return replace(text, tokens="ready", stop_words="none", stemmer="none", cut=None)
 
 
-def _warn_unconverged(fits: list[CategoryFit], task: Task) -> None:
+def warn_unconverged(fits: Sequence[CategoryFit | FitResult], task: Task) -> None:
     behind = [row for row, one in enumerate(fits) if not one.converged]
     if not behind:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,12 +13,12 @@ import scipy.sparse as sp
 
 from lapwing.engine import run_all
 from lapwing.errors import SettingsError
-from lapwing.model.memory import Memory
+from lapwing.model.memory import FULL_RANK, Memory
 from lapwing.shards.matrix import is_stored
 from lapwing.shards.sums import column_sums, row_products, some_columns
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
-from lapwing.stats.past import Past, nothing
+from lapwing.stats.past import Past
 from lapwing.training.fit import CategoryFit
 
 if TYPE_CHECKING:
@@ -25,27 +26,29 @@ if TYPE_CHECKING:
 
 CLOSE = 0.5  # share of l1 from which the slope of a feature without a weight is remembered,
 CLOSER = 0.2  # and with a curvature between features
-MOST_ROWS = 2000  # categories beyond which nothing is remembered, but by curvature="full"
-MOST_KEPT = 4000  # weights up to which the curvature between them is remembered,
-LEAST_BETWEEN = 300  # features that it is remembered of where there are so many, those closest to a weight
-MOST_RANK = 1000  # columns of a curvature that is not whole
+MOST_ROWS = 2000  # categories beyond which nothing is remembered unless a rank asks for it
+MOST_RANK = 1000
 MOST_LANES = 16  # categories for which the matrix is read together,
 LANES_SIZE = 1 << 22  # and numbers of documents and features that they may have in all
 
 
-def rank_of(curvature: str | int) -> float:
-    """Of the curvature that is remembered between the weights of a category: 0 for its diagonal alone, inf for all."""
-    if curvature in ("diagonal", "full"):
-        return math.inf if curvature == "full" else 0
+def rank_of(curvature: str | int) -> int:
+    """Of the curvature that is remembered between the weights of a category: 0 for its diagonal alone."""
+    if curvature == "diagonal":
+        return 0
+    if curvature == "full":
+        message = f'curvature="full" means a rank of {FULL_RANK} now and is refused from lapwing 0.5 on; give a rank'
+        warnings.warn(message, DeprecationWarning, stacklevel=3)
+        return FULL_RANK
     digits = str(curvature)
     if isinstance(curvature, bool) or not (digits.isascii() and digits.isdigit() and 0 < int(digits) <= MOST_RANK):
-        raise SettingsError(f"curvature must be diagonal, full or a rank from 1 to {MOST_RANK}, got {curvature!r}")
+        raise SettingsError(f"curvature must be diagonal or a rank from 1 to {MOST_RANK}, got {curvature!r}")
     return int(digits)
 
 
-def curvature_of(rank: float) -> str:
+def curvature_of(rank: int) -> str:
     """What `rank_of` reads."""
-    return "full" if rank == math.inf else str(int(rank) or "diagonal")
+    return str(rank or "diagonal")
 
 
 log = logging.getLogger("lapwing")
@@ -53,7 +56,7 @@ log = logging.getLogger("lapwing")
 
 def leave_behind(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
-    past: Past, *, rank: float,
+    past: Past, *, rank: int,
 ) -> Past:  # fmt: skip
     """`past` and these documents, together, at β (d+1,), with the curvature between weights to this rank."""
     columns = _laid_out(X, rank)
@@ -92,24 +95,16 @@ def _sums(X: Any, columns: Any, y: np.ndarray, weight: np.ndarray, beta: np.ndar
     ]
 
 
-def _together(columns: Any, sums: Sums, prior: PriorArrays, beta: np.ndarray, past: Past, rank: float) -> Past:
+def _together(columns: Any, sums: Sums, prior: PriorArrays, beta: np.ndarray, past: Past, rank: int) -> Past:
     before = past.recentred(beta)
     total = sums.slope + before.gradient(beta)
     closeness = _closeness(beta, total, prior)
     index = np.flatnonzero(closeness > (CLOSER if rank else CLOSE))
-    block_of = _closest(index, closeness) if rank == math.inf else index
-    here = Past(sums.height, index, beta[index], sums.slope[index], sums.diagonal[index], block_of[:0], nothing())
-    if rank == 0 and not len(past.index):
-        return here
-    if rank == 0:
-        return before.restricted(index, block_of[:0]).joined(here)
-    part = sp.hstack([some_columns(columns, block_of[:-1]), np.ones((len(sums.bend), 1))], format="csc")
-    if rank < math.inf:
-        return before.plus(here, block_of, lambda a: _row(part, sums.bend, a), int(rank))
-    places = np.searchsorted(index, block_of)
-    here.bend[places] = 0.0
-    block = (part.T @ part.multiply(sums.bend[:, None])).toarray()
-    return before.restricted(index, block_of).joined(replace(here, places=places, block=block))
+    here = replace(Past.none(), height=sums.height, index=index, centre=beta[index], slope=sums.slope[index],
+                   bend=sums.diagonal[index])  # fmt: skip
+    if rank:
+        columns = sp.hstack([some_columns(columns, index[:-1]), np.ones((len(sums.bend), 1))], format="csc")
+    return before.plus(here, lambda a: _row(columns, sums.bend, a), rank)
 
 
 def _closeness(beta: np.ndarray, slope: np.ndarray, prior: PriorArrays) -> np.ndarray:
@@ -123,18 +118,6 @@ def _closeness(beta: np.ndarray, slope: np.ndarray, prior: PriorArrays) -> np.nd
     return close
 
 
-def _closest(index: np.ndarray, closeness: np.ndarray) -> np.ndarray:
-    """Of `index` those with a weight, and the closest to one, up to `LEAST_BETWEEN`; the intercept with them."""
-    kept = int(np.count_nonzero(np.isinf(closeness)))
-    if kept > MOST_KEPT + 1:
-        raise SettingsError(
-            f'curvature="full" is for up to {MOST_KEPT} weights per category, and here are {kept - 1}; take '
-            '"diagonal", a rank, or a sparser prior'
-        )
-    order = np.argsort(-closeness[index], kind="stable")
-    return np.sort(index[order[: max(kept, LEAST_BETWEEN + 1)]])
-
-
 def _row(X: sp.csc_matrix, bend: np.ndarray, a: int) -> np.ndarray:
     """One of Xᵀ diag(bend) X."""
     at = slice(X.indptr[a], X.indptr[a + 1])
@@ -143,7 +126,7 @@ def _row(X: sp.csc_matrix, bend: np.ndarray, a: int) -> np.ndarray:
     return np.asarray(X.T @ scaled)
 
 
-def _laid_out(X: sp.csr_matrix, rank: float) -> Any:
+def _laid_out(X: sp.csr_matrix, rank: int) -> Any:
     """X by columns; in memory, and without a curvature between them, as it is."""
     return X.tocsc() if rank or is_stored(X) else X
 

@@ -36,7 +36,7 @@ from lapwing.text.beside import WithColumns, joined
 from lapwing.text.counts import count_terms
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.weighting import idf, weigh
-from lapwing.training import Progress, learn
+from lapwing.training import Progress, learn, warn_unconverged
 from lapwing.training.again import settings_of
 from lapwing.training.assemble import run_date
 from lapwing.training.held_out import Decisions, Judge, OutOfFold, decide
@@ -64,7 +64,7 @@ def update(
 
     documents   a Corpus, or texts or a matrix with `labels`: one label each, or a list of labels each
     forget      what the past counts for from now on: 0.9 makes ten documents of it nine
-    curvature   what is remembered of how the weights of a category hang together: "full", a rank for the most of it,
+    curvature   what is remembered of the curvature between the weights of a category: a rank for the most of it,
                 "diagonal" for nothing; as before by default
     """
     model = as_model(model)
@@ -188,12 +188,12 @@ class Update:
             raise InputError(
                 "the model does not remember what an update needs: of n-grams of any length, softmax, priors of single "
                 "words, selected or standardized features, pruned or Jeffreys fits, robit, and of earlier releases "
-                "nothing is kept; train it anew"
+                "nothing is kept, of more than 2,000 categories only by curvature=20 or another rank; train it anew"
             )
         self.old, self.corpus, self.forget, self.n_jobs = model, corpus, forget, n_jobs
         self.memory: Memory = model.memory
         self.settings: TrainSettings = settings_of(model)
-        self.rank = self.memory.curvature_rank if curvature is None else rank_of(curvature)
+        self.rank = self.memory.rank if curvature is None else rank_of(curvature)
         self.classes = self._classes()
         self.columns = new_columns(model, corpus)
         goal = targets([tuple(labels) for labels in corpus.labels], model.exclusive, self.classes)
@@ -288,6 +288,7 @@ class Update:
         rows = list(range(len(self.task)))
         fits = run_all(self._row, rows, n_jobs=self.n_jobs)
         results = [fit for fit, _ in fits]
+        warn_unconverged(results, self.task)
         beta = np.array([fit.weights[-1] for fit in results])
         weights = sp.csr_matrix(sp.vstack([sp.csr_matrix(fit.weights[:-1]) for fit in results]))
         documents = self.forget * self.memory.documents + float(self.task.weights.sum())
