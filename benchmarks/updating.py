@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/updating.py [--categories 10] [--batches 10] [--rank 20] [--river] [--vw] [--peers-only]
     .venv/bin/python benchmarks/updating.py --cost [--categories 10] [--batches 10] [--rank 20]
-    .venv/bin/python benchmarks/updating.py --choose [full rank close]
+    .venv/bin/python benchmarks/updating.py --choose
 
 The first batch trains a model with all defaults. After each further one, on the test part: macro F1 over the categories
 that occur in it, log loss relative to that of the base rates, and the seconds of processors that the step took, all
@@ -10,7 +10,6 @@ threads together.
 
     update, diagonal   lapwing.update: the past as a quadratic, its curvature on the diagonal
     update, rank 20    the same with as much of the curvature between weights as a matrix of that rank holds
-    update, full       the same with the curvature between all words with a weight, or close to one, of a category
     refit on all       lapwing.train on all batches so far, with the variance of the first
     batch alone        the same on the last batch only
     scikit-learn       SGDClassifier(loss="log_loss").partial_fit per category, over the first batch's TfidfVectorizer
@@ -160,15 +159,15 @@ def main() -> None:
     parser.add_argument("--vw", action="store_true")
     parser.add_argument("--peers-only", action="store_true")
     parser.add_argument("--cost", action="store_true")
-    parser.add_argument("--choose", nargs="*", choices=["full", "rank", "close"])
+    parser.add_argument("--choose", action="store_true")
     given = parser.parse_args()
     parts, test = batches(given.batches, given.categories)
     print(f"{[len(part) for part in parts]} training documents, {len(test)} test documents")
-    if given.choose is not None:
-        choose(parts, given.choose or ["full", "rank", "close"], given.rank)
+    if given.choose:
+        choose(parts, given.rank)
         return
     if given.cost:
-        cost(parts, ("diagonal", given.rank, "full"))
+        cost(parts, ("diagonal", given.rank))
         return
     others = {"scikit-learn": scikit(parts[0])} | ({"river": river()} if given.river else {})
     others |= {"Vowpal Wabbit": vowpal()} if given.vw else {}
@@ -182,11 +181,10 @@ def main() -> None:
 
 def ours(parts: list[Corpus], test: Corpus, rank: int) -> None:
     settings = TrainSettings(n_jobs=-1)
-    first = learn(parts[0], settings, curvature="full").model
+    first = learn(parts[0], settings).model
     show(0, "first batch", by_lapwing(first, test), 0.0)
     fixed = replace(settings, cv=replace(settings.cv, variances=(float(first.fits.variance[0]),)))
-    kinds: dict[str, str | int] = {f"update, rank {rank}": rank, "update, diagonal": "diagonal"}
-    ways = {"update, full": first} | {n: learn(parts[0], fixed, curvature=kind).model for n, kind in kinds.items()}
+    ways = {"update, diagonal": first, f"update, rank {rank}": learn(parts[0], fixed, curvature=rank).model}
     for k, batch in enumerate(parts[1:], 1):
         for name in ways:
             begun = time.process_time()
@@ -213,23 +211,17 @@ def cost(parts: list[Corpus], kinds: Sequence[str | int]) -> None:
             print(f"{kind!s:9} batch {k:2}  {spent:5.2f} s  {size}, {len(to_bytes(model)) / 1e6:.2f} MB", flush=True)
 
 
-def choose(parts: list[Corpus], which: Sequence[str], rank: int) -> None:
-    """A table: the curvature, how many words it is between at least and how close to a weight they are; worth, size."""
+def choose(parts: list[Corpus], rank: int) -> None:
+    """A table: ranks, how close to a weight words are that are remembered, worth and size."""
     settings, judges = TrainSettings(n_jobs=-1, variance=3160.0, calibrate=False), reduce(merged, parts[7:])
     exact = learn(reduce(merged, parts[:7]), settings, curvature="none").model
-    tried: dict[str, list[tuple[str | int, int, float]]] = {
-        "full": [("full", between, 0.2) for between in (0, 150, 300, 500)],
-        "rank": [(rank, 300, 0.2)],
-        "close": [(kind, 300, close) for kind in ("full", rank) for close in (0.1, 0.4)],
-    }
-    for kind, between, close in (one for name in which for one in tried[name]):
-        numbers: Any = lapwing.training.memory
-        numbers.LEAST_BETWEEN, numbers.CLOSER = between, close
+    numbers: Any = lapwing.training.memory
+    for kind, close in ((2, 0.2), (rank, 0.2), (rank, 0.1), (rank, 0.4)):
+        numbers.CLOSER = close
         model = learn(parts[0], settings, curvature=kind).model
         for batch in parts[1:7]:
             model = update(model, batch, n_jobs=-1)
-        size = len(to_bytes(model)) / 1e6
-        print(f"{kind!s:4} {between:3} {close}  {apart(exact, model, judges)}, {size:.1f} MB", flush=True)
+        print(f"{kind:4} {close}  {apart(exact, model, judges)}, {len(to_bytes(model)) / 1e6:.1f} MB", flush=True)
 
 
 def apart(exact: LinearModel, model: LinearModel, judges: Corpus) -> str:

@@ -117,7 +117,7 @@ GROUPS = {
 @click.option("--curvature", type=Curvature("diagonal", "none"), default="diagonal", show_default=True,
               help="What the model remembers of its documents' loss for `lapwing update`: diagonal nothing between the "
               "weights of a category, a RANK as much as a matrix of it holds. 20 brings ten updates of Reuters to a "
-              "macro F1 of 51.4, diagonal to 45.2, training anew 52.3; it takes some ten times the space.")  # fmt: skip
+              "macro F1 of 51.4, diagonal to 45.2, training anew 52.3; its memory is some 15 times as large.")  # fmt: skip
 @click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
 @click.option(
     "--cv-folds",
