@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ from lapwing.evaluate.measures import BLOCK_SCORES, memorised, on_unseen
 from lapwing.evaluate.mislabelled import ranked_suspects
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
-from lapwing.reporting.mistakes import MOST_MISTAKES, Reader, Worst, ranked_mistakes
+from lapwing.reporting.mistakes import MOST_MISTAKES, Decision, Reader, Worst, ranked_mistakes
 
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
 MOST_SUSPECTS = 40
@@ -65,6 +65,7 @@ class Contents:
             "categories": categories,
             "first": self._first(categories),
             "thresholds": model.has_thresholds,
+            "calibrated": model.calibration is not None,
             "promises": _promises(model),
             "unseen": on_unseen(model.held_out) if "macro_f1" in model.held_out else None,
             "evaluation": None if seen is None else _evaluation(seen),
@@ -83,7 +84,7 @@ class Contents:
         def worth(k: int) -> tuple[bool, int, int]:
             one = categories[k]
             errors = one.get("errors") or 0
-            return k in self.paths and (errors > 0 or self.assessment is None), errors, one["positives"]
+            return one["path"] is not None and (errors > 0 or self.assessment is None), errors, one["positives"] or 0
 
         return max(range(len(categories)), key=worth)
 
@@ -121,18 +122,23 @@ def live_tables(model: LinearModel) -> dict[str, Any]:
 def read_documents(
     model: LinearModel, documents: Any, matrix: Any, ids: Sequence[str], labels: Sequence[tuple[Any, ...]]
 ) -> dict[str, Any]:
-    """The mistakes, the labels to look at, and an example for the box."""
+    """The mistakes, the labels to look at, and an example for the box. A `row` is the number of a class."""
     wrong, strange = Worst(MOST_MISTAKES), Worst(MOST_SUSPECTS)
     known = set(model.categories)
     right = np.array([not known.isdisjoint(row) for row in labels], dtype=bool)
     for first, proba, truth, chosen in _by_category(model, matrix, labels):
         wrong.add(ranked_mistakes(proba, truth, chosen), proba, truth, first)
-        strange.add(ranked_suspects(proba, truth), proba, truth, first)
+        found = ranked_suspects(proba, truth)
+        strange.add(_once(found) if model.exclusive else found, proba, truth, first)
         right &= (truth == chosen).all(axis=1)
     reader = Reader(model, documents, ids, labels, model.predict(matrix))
-    doubted = {(one.document, one.row) for one in strange}
+
+    def doubt(one: Decision) -> tuple[int, int]:
+        return one.document, -1 if model.exclusive else one.row
+
+    doubted = set(map(doubt, strange))
     shown: dict[str, Any] = {
-        "mistakes": [reader.record(one) | {"suspect": (one.document, one.row) in doubted} for one in wrong],
+        "mistakes": [reader.record(one) | {"suspect": doubt(one) in doubted} for one in wrong],
         "suspects": [reader.record(one) for one in strange],
     }
     if model.weighting is not None:
@@ -143,16 +149,24 @@ def read_documents(
     return shown
 
 
+def _once(ranked: Iterable[tuple[int, float, int, int]]) -> Iterable[tuple[int, float, int, int]]:
+    """Of (rank, loss, document, class) the one with the largest loss of every document."""
+    worst: dict[int, tuple[int, float, int, int]] = {}
+    for one in ranked:
+        if one[2] not in worst or one[1] > worst[one[2]][1]:
+            worst[one[2]] = one
+    return worst.values()
+
+
 def _by_category(
     model: LinearModel, matrix: Any, labels: Sequence[tuple[Any, ...]]
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """(number of the first, probabilities, labels, decisions) of categories, of all documents: as many at a time as
     have scores that fit in memory, and exclusive ones, which depend on each other, all at once."""
-    truth = memberships(labels, model.categories)
+    truth = memberships(labels, model.classes)
     if model.exclusive:
-        own = slice(-len(model.categories), None)  # of two exclusive classes that which has the weights
         scores = model.scores(matrix)
-        yield 0, model.class_proba(scores)[:, own], truth.toarray(), model.decide(scores)[:, own]
+        yield 0, model.class_proba(scores), truth.toarray(), model.decide(scores)
         return
     size = max(1, BLOCK_SCORES // max(len(labels), 1))
     for first in range(0, len(model.categories), size):
@@ -166,30 +180,57 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
     fits, thresholds = model.fits, model.threshold_probabilities
     curves = model.provenance.get("variance_curves") or {}
     evaluated = {row["category"]: row for row in seen.evaluation["categories"]} if seen is not None else {}
+    shared = len(model.classes) - len(model.categories)  # 1 where two exclusive classes share a row
     rows = []
-    for k, label in enumerate(model.categories):
+    for number, label in enumerate(model.classes):
+        k, first = max(number - shared, 0), number < shared
         gap = float(fits.gap[k]) / (abs(float(fits.objective[k])) or 1.0)
+        threshold = float(thresholds[k])
         one: dict[str, Any] = {
             "name": str(label),
-            "row": k,
-            "positives": int(fits.positives[k]),
+            "row": number,
+            "positives": _others(model) if first else int(fits.positives[k]),
             "kept": int(model.n_kept[k]),
             "variance": float(fits.variance[k]),
             "gap": None if np.isnan(gap) else gap,
             "converged": bool(fits.converged[k]),
-            "threshold": None if model.thresholds[k] == np.inf else float(thresholds[k]),
-            "cv": curves.get(str(label)),
-            "path": contents.paths.get(k),
-            "certainty": contents.certainty.get(k),
+            "threshold": 1.0 - threshold if first else None if model.thresholds[k] == np.inf else threshold,
+            "cv": curves.get(str(model.categories[k])),
+            "path": _path(contents.paths.get(k), first),
+            "certainty": _certainty(contents.certainty.get(k), first),
         }
         if seen is not None:
             row = evaluated[label]
             one |= {name: row[name] for name in ("errors", "precision", "recall", "f1", "auc")}
             one |= {"test": row["tp"] + row["fn"], "assessment": None, "calibration": None}
             if one["test"]:
-                one |= {"assessment": _assessed(seen.categories[k]), "calibration": _calibration(row["calibration"])}
+                at = number - len(model.classes) + len(seen.categories)  # earlier files lack the first of two
+                one["assessment"] = _assessed(seen.categories[at]) if at >= 0 else None
+                one["calibration"] = _calibration(row["calibration"])
         rows.append(one)
     return rows
+
+
+def _others(model: LinearModel) -> int | None:
+    """Training documents of the first of two exclusive classes: those that are not of the second."""
+    about = model.provenance
+    labelled = about.get("documents_with_labels", about.get("documents"))
+    later = sum(one["documents"] for one in about.get("updates", ())) if "documents_with_labels" in about else 0
+    return None if labelled is None else labelled + later - int(model.fits.positives[0])
+
+
+def _path(path: dict[str, Any] | None, first: bool) -> dict[str, Any] | None:
+    """For the first of two exclusive classes what speaks for the second speaks against it."""
+    if path is None or not first:
+        return path
+    return path | {"coefficients": [[-weight for weight in line] for line in path["coefficients"]]}
+
+
+def _certainty(certainty: dict[str, Any] | None, first: bool) -> dict[str, Any] | None:
+    if certainty is None or not first:
+        return certainty
+    words = {word: [-end for end in reversed(s)] if isinstance(s, list) else s for word, s in certainty["words"].items()}
+    return certainty | {"words": words}
 
 
 def _assessed(one: CategoryAssessment) -> dict[str, Any]:

@@ -102,7 +102,7 @@ function levelsTable(levels) {
 // Documents with the words that spoke underlined.
 function documentList(documents, data) {
   return h("ul", { class: "documents" }, documents.map((one) => {
-    const category = data.categories.find(({ row }) => row === one.row);
+    const category = data.categories[one.row];
     const said = one.missed ? "labelled" : "not labelled";
     const names = (labels) => (labels.length ? labels.flatMap((label, k) => [k ? ", " : "", name(label)]) : "nothing");
     const details = h("details", null, h("summary", null,
@@ -192,6 +192,7 @@ function comparisonSection(data, open) {
 function footOf(data) {
   return [h("p", { class: "note" }, data.about), h("p", { class: "note" },
     data.model.exclusive ? "Probabilities of the classes add up to 1. " : "Probabilities are each category's own. ",
+    data.calibrated ? "Weights and intercepts, along a path too, are the fitted ones times the slope of the category's calibration, plus its offset for intercepts: they add up to the scores. " : "",
     "A relative gap of g proves that no weights have an objective lower by more than the share g. ",
     data.live?.stemmer ? "Stems by the Snowball project (snowballstem.org), BSD 3-clause licence, © Martin Porter, Richard Boulton, Olly Betts and others." : "")];
 }
