@@ -124,6 +124,11 @@ def drift(model: Any, corpus: Corpus, *, rate: float = RATE, level: float = LEVE
             raise InputError(f"{name} must be between 0 and 1, got {value!r}")
     if not len(corpus):
         raise InputError(f"{corpus.name}: expected new documents, found none")
+    if model.converted_from:
+        raise InputError(
+            f"the model was {model.origin}: there is nothing to compare new documents with. "
+            "`lapwing evaluate` measures it on labelled ones"
+        )
     reference = ScoreReference.of_model(model)
     documents = in_columns(corpus, model)
     matrix = model.vectors(documents)

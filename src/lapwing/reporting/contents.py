@@ -129,7 +129,7 @@ def read_documents(
     for first, proba, truth, chosen in _by_category(model, matrix, labels):
         wrong.add(ranked_mistakes(proba, truth, chosen), proba, truth, first)
         found = ranked_suspects(proba, truth)
-        strange.add(_once(found) if model.exclusive else found, proba, truth, first)
+        strange.add(_once(found, truth) if model.exclusive else found, proba, truth, first)
         right &= (truth == chosen).all(axis=1)
     reader = Reader(model, documents, ids, labels, model.predict(matrix))
 
@@ -149,13 +149,13 @@ def read_documents(
     return shown
 
 
-def _once(ranked: Iterable[tuple[int, float, int, int]]) -> Iterable[tuple[int, float, int, int]]:
-    """Of (rank, loss, document, class) the one with the largest loss of every document."""
-    worst: dict[int, tuple[int, float, int, int]] = {}
+def _once(ranked: Iterable[tuple[int, float, int, int]], truth: np.ndarray) -> Iterable[tuple[int, float, int, int]]:
+    """Of (rank, loss, document, class) one for every document: that of its label, whose loss is the largest, if any."""
+    found: dict[int, tuple[int, float, int, int]] = {}
     for one in ranked:
-        if one[2] not in worst or one[1] > worst[one[2]][1]:
-            worst[one[2]] = one
-    return worst.values()
+        if one[2] not in found or truth[one[2:]]:
+            found[one[2]] = one
+    return found.values()
 
 
 def _by_category(
@@ -189,11 +189,11 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
         one: dict[str, Any] = {
             "name": str(label),
             "row": number,
-            "positives": _others(model) if first else int(fits.positives[k]),
+            "positives": None if model.converted_from else _others(model) if first else int(fits.positives[k]),
             "kept": int(model.n_kept[k]),
             "variance": float(fits.variance[k]),
             "gap": None if np.isnan(gap) else gap,
-            "converged": bool(fits.converged[k]),
+            "converged": None if model.converted_from else bool(fits.converged[k]),
             "threshold": 1.0 - threshold if first else None if model.thresholds[k] == np.inf else threshold,
             "cv": curves.get(str(model.categories[k])),
             "path": _path(contents.paths.get(k), first),
@@ -279,13 +279,18 @@ def _calibration(record: dict[str, Any]) -> dict[str, Any]:
 def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:
     provenance, fits = model.provenance, model.fits
     gaps = fits.gap / np.where(fits.objective == 0.0, 1.0, np.abs(fits.objective))
-    facts = [
-        ["trained on", f"{int(provenance.get('documents', 0)):,} documents of {provenance.get('corpus', '?')}"],
-        ["date", str(provenance.get("date", "?"))],
+    count, corpus, prior = (provenance.get(name) for name in ("documents", "corpus", "prior"))
+    if model.converted_from:
+        facts = [["converted from", f"the {model.converted_from} file {corpus}"]]
+    else:
+        of = ["" if count is None else f"{int(count):,} documents", "" if corpus is None else str(corpus)]
+        facts = [["trained on", " of ".join(filter(None, of))], ["date", str(provenance.get("date", ""))]]
+    facts += [
         ["categories", f"{len(model.classes):,}" + (", exclusive" if model.exclusive else "")],
         ["features", f"{len(model.feature_names):,}, {model.n_kept.mean():.1f} kept per category"],
-        ["prior", f"{str(provenance.get('prior', '?')).capitalize()}, variance {provenance.get('variance', '?')}"],
+        ["prior", f"{str(prior).capitalize()}, variance {provenance.get('variance')}" if prior else ""],
     ]
+    facts = [fact for fact in facts if fact[1]]
     if not np.isnan(gaps).all():
         facts.append(["largest relative gap", f"{np.nanmax(gaps):.1e}"])
     if seen is not None:
@@ -306,7 +311,7 @@ def _about(model: LinearModel) -> str:
         if text.is_bag:
             shortest, longest = text.lengths
             tokens = f"n-grams of {shortest} to {longest} {'characters' if text.char_ngrams else 'tokens'}"
-    parts = [f"lapwing {provenance.get('lapwing', '?')}", f"link {model.link}", tokens]
+    parts = [*(f"lapwing {made}" for made in [provenance.get("lapwing")] if made), f"link {model.link}", tokens]
     if model.weighting is not None and model.weighting.settings.stems:
         parts.append(f"stemmer {model.weighting.settings.stemmer}")
     parts += [

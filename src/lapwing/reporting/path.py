@@ -24,6 +24,8 @@ Labels = Sequence[tuple[Hashable, ...]]
 
 def no_path(model: LinearModel) -> str | None:
     """Why a model has no coefficient paths; None where it has."""
+    if model.converted_from:
+        return f"the model was {model.origin}, and a path is fitted as the model was"
     if model.link == "softmax":
         return "a path is of one category by itself, and this model fits all classes together"
     if model.weighting is not None and model.weighting.settings.ngrams:
