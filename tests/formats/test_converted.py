@@ -87,13 +87,14 @@ def test_from_python(converted: tuple[Path, Path]) -> None:
         lambda: settings_of(model), lambda: lapwing.drift(model, corpus), lambda: lapwing.update(model, X, ["1"] * 4),
         lambda: lapwing.summary(model, "1", X, labels),
     ):  # fmt: skip
-        with pytest.raises(InputError, match="converted from the B[BM]R file"):
+        with pytest.raises(InputError, match=r"converted from the B[BM]R file"):
             refused()
 
 
 def test_on_its_page(chromium: Any, converted: tuple[Path, Path], tmp_path: Path) -> None:
-    from lapwing.corpus import read
     from reporting.open import opened
+
+    from lapwing.corpus import read
 
     path, data = converted
     corpus = read(data, "svmlight")

@@ -91,7 +91,8 @@ async (name) => {
   document.querySelector("#try .why").replaceChildren();
   const items = [...document.querySelectorAll("#try .classes li")];
   items.find((item) => item.querySelector("bdi").textContent === name).querySelector("button").click();
-  for (let waited = 0; waited < 10000 && document.querySelector("#try .why h3 bdi")?.textContent !== name; waited += 20) {
+  const shown = () => document.querySelector("#try .why h3 bdi")?.textContent;
+  for (let waited = 0; waited < 10000 && shown() !== name; waited += 20) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const words = (side) => [...document.querySelectorAll(`#try .why .bars.${side} li`)].map((item) => [

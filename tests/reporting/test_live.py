@@ -66,7 +66,9 @@ def test_every_kind_of_model(chromium: Any, tmp_path: Path, kind: str) -> None:
 )
 def test_every_class_has_its_words_with_its_signs(chromium: Any, tmp_path: Path, kind: str) -> None:
     """In the box, among the categories, and in the list to choose one from."""
-    options = {"classes": ("no", "yes"), "exclusive": True, "link": "softmax"} if " of a softmax" in kind else KINDS[kind]
+    options = (
+        {"classes": ("no", "yes"), "exclusive": True, "link": "softmax"} if " of a softmax" in kind else KINDS[kind]
+    )
     classifier = model(**options)
     with opened(chromium, write(tmp_path / "page.html", classifier)) as shown:
         for text in ("oil wheat bank harvest", "the rate of the bank"):
@@ -80,7 +82,9 @@ def test_every_class_has_its_words_with_its_signs(chromium: Any, tmp_path: Path,
             words = classifier.top_features(label, None)
             for side, sign in (("for", 1.0), ("against", -1.0)):
                 found = [(word, weight) for word, weight in words if sign * weight > 0]
-                assert shown.page.locator("#category h4", has_text=side.title()).inner_text().endswith(f"({len(found)})")
+                assert (
+                    shown.page.locator("#category h4", has_text=side.title()).inner_text().endswith(f"({len(found)})")
+                )
                 first = shown.page.locator(f"#category .bars.{side} li").first
                 assert first.locator(".value").first.inner_text() == f"{'+' if sign > 0 else '−'}{abs(found[0][1]):.2f}"
 

@@ -102,7 +102,9 @@ def test_an_evaluation_stored_before_still_shows(corpus: Corpus, model: LinearMo
 
 
 def test_either_class_opens(chromium: Any, corpus: Corpus, model: LinearModel, tmp_path: Path) -> None:
-    report(model, corpus, tmp_path / "report.html", rivals=[train(corpus.part("train"), TrainSettings(prior="gaussian"))])
+    report(
+        model, corpus, tmp_path / "report.html", rivals=[train(corpus.part("train"), TrainSettings(prior="gaussian"))]
+    )
     with opened(chromium, tmp_path / "report.html") as shown:
         for name in ("energy", "grain"):
             shown.page.locator("#categories .sortable").get_by_role("button", name=name, exact=True).click()

@@ -125,10 +125,7 @@ def drift(model: Any, corpus: Corpus, *, rate: float = RATE, level: float = LEVE
     if not len(corpus):
         raise InputError(f"{corpus.name}: expected new documents, found none")
     if model.converted_from:
-        raise InputError(
-            f"the model was {model.origin}: there is nothing to compare new documents with. "
-            "`lapwing evaluate` measures it on labelled ones"
-        )
+        raise InputError(f"the model was {model.origin}; `lapwing evaluate` measures it on labelled documents")
     reference = ScoreReference.of_model(model)
     documents = in_columns(corpus, model)
     matrix = model.vectors(documents)

@@ -120,7 +120,7 @@ class LinearModel:
 
     @property
     def converted_from(self) -> str | None:
-        """BBR or BMR, where the model is one of their files: nothing of its documents, its prior and its fit is known."""
+        """BBR or BMR, where the model was one of their files: nothing is known of its documents, prior and fit."""
         kind = (self.provenance.get("source") or {}).get("format")
         return str(kind).upper() if kind in ("bbr", "bmr") else None
 
@@ -130,8 +130,8 @@ class LinearModel:
         documents, corpus = (self.provenance.get(name) for name in ("documents", "corpus"))
         if self.converted_from:
             return f"converted from the {self.converted_from} file {corpus}, which does not say how it was trained"
-        count = "documents" if documents is None else f"{documents} documents"
-        return "" if documents is corpus is None else f"trained on {count}" + (f" of {corpus}" if corpus else "")
+        known = [*(f"{n} documents" for n in [documents] if n is not None), *(str(name) for name in [corpus] if name)]
+        return f"trained on {' of '.join(known)}" if known else ""
 
     @cached_property
     def n_kept(self) -> np.ndarray:

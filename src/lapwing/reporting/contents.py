@@ -196,9 +196,11 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
             "converged": None if model.converted_from else bool(fits.converged[k]),
             "threshold": 1.0 - threshold if first else None if model.thresholds[k] == np.inf else threshold,
             "cv": curves.get(str(model.categories[k])),
-            "path": _path(contents.paths.get(k), first),
-            "certainty": _certainty(contents.certainty.get(k), first),
+            "path": contents.paths.get(k),
+            "certainty": contents.certainty.get(k),
         }
+        if first:
+            one |= _turned(one["path"], one["certainty"])
         if seen is not None:
             row = evaluated[label]
             one |= {name: row[name] for name in ("errors", "precision", "recall", "f1", "auc")}
@@ -213,24 +215,17 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
 
 def _others(model: LinearModel) -> int | None:
     """Training documents of the first of two exclusive classes: those that are not of the second."""
-    about = model.provenance
-    labelled = about.get("documents_with_labels", about.get("documents"))
-    later = sum(one["documents"] for one in about.get("updates", ())) if "documents_with_labels" in about else 0
-    return None if labelled is None else labelled + later - int(model.fits.positives[0])
+    documents = model.provenance.get("documents")
+    return None if documents is None else int(documents) - int(model.fits.positives[0])
 
 
-def _path(path: dict[str, Any] | None, first: bool) -> dict[str, Any] | None:
-    """For the first of two exclusive classes what speaks for the second speaks against it."""
-    if path is None or not first:
-        return path
-    return path | {"coefficients": [[-weight for weight in line] for line in path["coefficients"]]}
-
-
-def _certainty(certainty: dict[str, Any] | None, first: bool) -> dict[str, Any] | None:
-    if certainty is None or not first:
-        return certainty
-    words = {word: [-end for end in reversed(s)] if isinstance(s, list) else s for word, s in certainty["words"].items()}
-    return certainty | {"words": words}
+def _turned(path: Any, certainty: Any) -> dict[str, Any]:
+    """For the first of two exclusive classes: what speaks for the second speaks against it."""
+    if path:
+        path = path | {"coefficients": [[-weight for weight in line] for line in path["coefficients"]]}
+    if certainty and certainty["level"] is not None:
+        certainty = certainty | {"words": {word: [-high, -low] for word, (low, high) in certainty["words"].items()}}
+    return {"path": path, "certainty": certainty}
 
 
 def _assessed(one: CategoryAssessment) -> dict[str, Any]:

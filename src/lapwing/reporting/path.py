@@ -38,8 +38,8 @@ def no_path(model: LinearModel) -> str | None:
 def coefficient_path(
     model: LinearModel, row: int, matrix: sp.csr_matrix, labels: Labels, weights: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Weights of the category's heaviest features for variances around its own, fitted as the model was, times the slope
-    of the model's calibration: at its own variance they are the model's weights.
+    """Weights of the category's heaviest features for variances around its own, fitted as the model was, and multiplied
+    by the slope of its calibration: at its own variance they are the model's weights.
 
     matrix   (n, d) training documents in the model's columns
     labels   of each of them, all classes: class weights depend on them;  weights  (n,) of the documents
