@@ -105,6 +105,33 @@ def test_javascript(tmp_path: Path) -> None:
     check_all(tmp_path, "js", NO_LONE, "node", str(tmp_path / "run.mjs"))
 
 
+EXPLAIN = """
+const { classes, explain } = await import(process.argv[2]);
+for (const text of JSON.parse(process.argv[3])) {
+  console.log(JSON.stringify(await Promise.all(classes.map((name) => explain(text, name)))));
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+@pytest.mark.parametrize("kind", ["two classes", "three classes, coupled", "label sets"])
+def test_javascript_explains_every_class(kind: str, tmp_path: Path) -> None:
+    classifier, given = model(**KINDS[kind]), ["oil wheat bank harvest", *texts(5)]
+    export(classifier, tmp_path / "m.mjs", "js")
+    (tmp_path / "run.mjs").write_text(EXPLAIN)
+    line = ["node", str(tmp_path / "run.mjs"), str(tmp_path / "m.mjs"), json.dumps(given)]
+    done = subprocess.run(line, capture_output=True, check=True)
+    for text, answer in zip(given, done.stdout.decode().splitlines(), strict=True):
+        for label, found in zip(classifier.classes, json.loads(answer), strict=True):
+            (wanted,) = classifier.explain(text, [label]).categories
+            assert [found[name] for name in ("score", "intercept", "probability")] == pytest.approx(
+                [wanted.score, wanted.intercept, wanted.probability], abs=1e-9
+            )
+            assert {part["feature"]: part["contribution"] for part in found["contributions"]} == pytest.approx(
+                {part.feature: part.contribution for part in wanted.contributions}, abs=1e-9
+            )
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("robit")])
 def test_onnx(kind: str, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")

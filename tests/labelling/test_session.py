@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +104,72 @@ def test_what_is_not_asked_is_not_answered(tmp_path: Path) -> None:
         one.answer(done, ["grain"])
 
 
+def test_the_same_answer_again_is_accepted(tmp_path: Path) -> None:
+    """As a browser sends it whose reply was lost; another answer is not."""
+    path = tmp_path / "labels.jsonl"
+    one = session(path)
+    (done,) = answer(one, 1)
+    one.answer(done, [TRUTH[done]])
+    i = one.current()
+    assert i is not None
+    one.skip(one.pool.ids[i])
+    one.skip(one.pool.ids[i])
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 1
+    assert (one.state()["answered"], one.state()["skipped"]) == (1, 1)
+    with pytest.raises(InputError, match="waiting"):
+        one.answer(done, [next(name for name in NAMES if name != TRUTH[done])])
+    one.undo()
+    one.undo()
+    one.answer(done, ["money"])
+    assert json.loads(path.read_text(encoding="utf-8"))["labels"] == ["money"]
+
+
+def test_a_state_is_of_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for between a new model, with one more category, and its probabilities."""
+    import lapwing
+
+    model = lapwing.TextClassifier(variance=30.0).fit([d.text for d in MADE[:60]], [d.label for d in MADE[:60]]).model_
+    one = Session(pool(), Answers(tmp_path / "a"), ["metal"], model=model, every=1)
+    states = []
+
+    def asked(*given: Any, **options: Any) -> np.ndarray:
+        states.append(one.state())
+        return next_documents(*given, **options)
+
+    monkeypatch.setattr("lapwing.labelling.session.next_documents", asked)
+    for _ in range(3):
+        i = one.current()
+        assert i is not None
+        one.answer(one.pool.ids[i], ["metal"])
+        one.wait()
+    assert len(states) == 3
+    for state in [*states, one.state()]:
+        known = [one["name"] for one in state["categories"] if one["unfound"] is not None]
+        assert known == list(state["document"]["probabilities"])
+    assert known[-1] == "metal"
+
+
+def test_states_while_answers_come(tmp_path: Path) -> None:
+    one = session(tmp_path / "labels.jsonl", every=1)
+    going, wrong = threading.Event(), []
+
+    def poll() -> None:
+        while not going.is_set():
+            try:
+                one.state()
+            except Exception as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=poll) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    answer(one, 12)
+    going.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
 def test_another_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("one\ntwo\n", encoding="utf-8")
@@ -157,7 +225,7 @@ def test_an_unknown_strategy() -> None:
 def test_words_to_begin_with(tmp_path: Path) -> None:
     words = {"energy": "oil crude", "grain": "wheat corn", "money": "bank loan"}
     one = session(tmp_path / "labels.jsonl", prior=from_words(words, strict=False, base="elasticnet"), every=6)
-    first = [TRUTH[one.pool.ids[i]] for i in one.queue[:6]]
+    first = [TRUTH[one.pool.ids[i]] for i in one.now.queue[:6]]
     assert first == [*NAMES, *NAMES]  # by turns, each of the category whose words it is most like
     answer(one, 6)
     assert one.model is not None

@@ -12,6 +12,7 @@ from model.build import summary
 
 from lapwing.evaluate import conformalize
 from lapwing.model import LinearModel
+from lapwing.model.linear import row_count
 from lapwing.text import TextSettings, design
 from lapwing.text.matching import NgramWeighting
 from lapwing.text.ngrams import ngram_space
@@ -70,7 +71,7 @@ def model(
     features = _ngrams(documents, settings) if settings.ngrams else design(documents, settings).weighting
     assert features is not None
     rng = np.random.default_rng(seed)
-    rows = 1 if exclusive and len(classes) == 2 else len(classes)
+    rows = row_count(changes.get("link", "logit"), len(classes), exclusive)
     dense = rng.normal(0, 8, (rows, len(features.columns))) * (rng.random((rows, len(features.columns))) < 0.4)
     values: dict[str, Any] = {
         "link": "logit",

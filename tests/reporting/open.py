@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,3 +79,37 @@ def assert_same(page: Page, model: LinearModel, texts: Sequence[str]) -> None:
         worst = max(abs(p - theirs[name][0]) for name, (p, _) in mine.items())
         assert worst <= TOLERANCE, text[:200]
         assert {k for k, one in mine.items() if one[1]} == {k for k, one in theirs.items() if one[1]}, text[:200]
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{abs(value):.2f}"
+
+
+# Selects a class in the list and waits until its words are there.
+_WHY = """
+async (name) => {
+  document.querySelector("#try .why").replaceChildren();
+  const items = [...document.querySelectorAll("#try .classes li")];
+  items.find((item) => item.querySelector("bdi").textContent === name).querySelector("button").click();
+  const shown = () => document.querySelector("#try .why h3 bdi")?.textContent;
+  for (let waited = 0; waited < 10000 && shown() !== name; waited += 20) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const words = (side) => [...document.querySelectorAll(`#try .why .bars.${side} li`)].map((item) => [
+    item.querySelector(".word bdi").textContent, item.querySelector(".value").textContent]);
+  const note = [...document.querySelectorAll("#try .why > .note")].at(-1);
+  return [words("for"), words("against"), note.textContent];
+}
+"""
+
+
+def assert_same_words(page: Page, model: LinearModel, text: str) -> None:
+    """The words for and against every class, its score and its intercept, are those of Python, whatever was decided."""
+    page.show_all()
+    for label in model.classes:
+        pro, contra, note = page.page.evaluate(_WHY, str(label))
+        one = model.explain(text, [label]).categories[0]
+        strongest = [(re.sub("^ | $", "␣", part.feature), part.contribution) for part in one.contributions[:12]]
+        assert pro == [[word, _signed(value)] for word, value in strongest if value > 0], label
+        assert contra == [[word, _signed(value)] for word, value in strongest if value < 0], label
+        assert note.startswith(f"Score {_signed(one.score)} = intercept {_signed(one.intercept)} "), label

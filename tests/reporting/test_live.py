@@ -14,7 +14,7 @@ from lapwing.reporting import Contents, page, refusal
 from lapwing.reporting.contents import RATES
 from lapwing.text import TextSettings
 from reporting.build import ATTACKS, EXTREME, MARKUP, model, promising, texts
-from reporting.open import assert_same, opened
+from reporting.open import assert_same, assert_same_words, opened
 
 KINDS: dict[str, dict[str, Any]] = {
     "label sets": {},
@@ -59,6 +59,34 @@ def test_every_kind_of_model(chromium: Any, tmp_path: Path, kind: str) -> None:
     with opened(chromium, write(tmp_path / "page.html", classifier)) as shown:
         shown.show_all()
         assert_same(shown, classifier, [*SCRIPTS, *ATTACKS, *EXTREME, *MARKUP, *texts(60)])
+
+
+@pytest.mark.parametrize(
+    "kind", ["label sets", "two classes", "three classes", "softmax", "two classes of a softmax", "word n-grams"]
+)
+def test_every_class_has_its_words_with_its_signs(chromium: Any, tmp_path: Path, kind: str) -> None:
+    """In the box, among the categories, and in the list to choose one from."""
+    options = (
+        {"classes": ("no", "yes"), "exclusive": True, "link": "softmax"} if " of a softmax" in kind else KINDS[kind]
+    )
+    classifier = model(**options)
+    with opened(chromium, write(tmp_path / "page.html", classifier)) as shown:
+        for text in ("oil wheat bank harvest", "the rate of the bank"):
+            shown.answer(text)
+            assert_same_words(shown, classifier, text)
+        names = sorted(map(str, classifier.classes))
+        assert sorted(shown.page.locator("#categories .sortable tbody th").all_inner_texts()) == names
+        assert sorted(shown.page.locator("#category-choice option").all_inner_texts()) == names
+        for label in names:
+            shown.page.select_option("#category-choice", label=label)
+            words = classifier.top_features(label, None)
+            for side, sign in (("for", 1.0), ("against", -1.0)):
+                found = [(word, weight) for word, weight in words if sign * weight > 0]
+                assert (
+                    shown.page.locator("#category h4", has_text=side.title()).inner_text().endswith(f"({len(found)})")
+                )
+                first = shown.page.locator(f"#category .bars.{side} li").first
+                assert first.locator(".value").first.inner_text() == f"{'+' if sign > 0 else '−'}{abs(found[0][1]):.2f}"
 
 
 def test_the_link_probit(chromium: Any, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ CASES: dict[str, dict[str, Any]] = {
     "elastic net": {"prior": ElasticNet(ratio=0.7)},
     "prior knowledge": {"prior": PriorTable((row("oil", 2.0), row("wheat", 0.0, "4x", category="grain")), "laplace")},
     "selected": {"select_features": 9},
+    "calibrated": {"variance": "norm", "calibrate": True},
 }
 
 
@@ -49,6 +50,7 @@ CASES: dict[str, dict[str, Any]] = {
 def test_the_path_goes_through_the_model(case: str, exclusive: bool) -> None:
     data = corpus(exclusive)
     model = train(data, TrainSettings(**(TIGHT | {"variance": 3.0} | CASES[case])))
+    assert (model.calibration is not None) == (case == "calibrated")
     followed = category_to_follow(model)
     path = coefficient_path(model, followed, model.vectors(data.documents), data.labels, data.weights)
     assert len(path["variances"]) == len(path["coefficients"]) == POINTS

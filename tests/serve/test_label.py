@@ -118,7 +118,7 @@ def test_fifty_documents_by_keys_and_a_killed_server(chromium: Any, folder: Path
         server.stop(signal.SIGTERM)
 
 
-def test_pages_of_elsewhere_cannot_answer(folder: Path) -> None:
+def test_pages_of_elsewhere_cannot_answer_and_a_retry_can(folder: Path) -> None:
     server = Labelling(folder)
     try:
         client = httpx.Client(base_url=server.address, trust_env=False)
@@ -128,5 +128,10 @@ def test_pages_of_elsewhere_cannot_answer(folder: Path) -> None:
         assert client.post("undo", json={}, headers={"host": "elsewhere.example"}).status_code == 400
         for wrong in ({"id": 0}, [], {"id": "none", "labels": ["grain"]}, {"id": "0", "labels": "grain"}):
             assert client.post("answer", json=wrong).status_code == 400
+        before = client.get("state").json()
+        given = {"id": before["document"]["id"], "labels": ["grain"]}
+        for _ in range(2):  # again, where the reply was lost
+            reply = client.post("answer", json=given)
+            assert (reply.status_code, reply.json()["answered"]) == (200, before["answered"] + 1)
     finally:
         server.stop(signal.SIGTERM)

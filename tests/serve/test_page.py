@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.build import SCRIPTS
 from reporting.build import ATTACKS, EXTREME, texts
-from reporting.open import TOLERANCE, Page, expected
+from reporting.open import TOLERANCE, Page, assert_same_words, expected
 
 import lapwing
 from lapwing.evaluate import assess, store_assessment
@@ -63,6 +63,19 @@ def test_the_page_says_what_python_says(opened: Any, server: Server, folder: Pat
     assert shown.complaints == []
     assert all(address.startswith(server.address) for address in shown.requests)
     assert shown.page.evaluate("window.attacked") is None
+
+
+@pytest.mark.parametrize("name", ["two", "three", "sets", "ngrams"])
+def test_the_words_of_every_class_have_its_signs(opened: Any, server: Server, folder: Path, name: str) -> None:
+    """Of two classes that which is decided for and the other, and which that is depends on the text."""
+    model = lapwing.load(folder / f"{name}.lapwing")
+    shown = opened(f"/?model={name}")
+    given = ["oil wheat bank harvest", *texts(12, seed=4)]
+    assert name != "two" or len(set(model.predict(given))) == 2
+    for text in given:
+        shown.page.evaluate(_SETTLED, text)
+        assert_same_words(shown, model, text)
+    assert shown.complaints == []
 
 
 def test_two_models_on_one_text(opened: Any) -> None:

@@ -155,11 +155,10 @@ def _head(model: LinearModel) -> Record:
 
 
 def _record(model: LinearModel, row: int, limit: int | None) -> Record:
-
-    fits = model.fits
+    fits, unknown = model.fits, model.converted_from is not None
     return {
         "category": model.categories[row],
-        "positives": int(fits.positives[row]),
+        "positives": None if unknown else int(fits.positives[row]),
         "features": int(model.n_kept[row]),
         "intercept": float(model.intercepts[row]),
         "threshold": float(model.threshold_probabilities[row]) if model.has_thresholds else None,
@@ -167,7 +166,7 @@ def _record(model: LinearModel, row: int, limit: int | None) -> Record:
         "objective": float(fits.objective[row]),
         "gap": float(fits.gap[row]),
         "kkt": float(fits.kkt[row]),
-        "converged": bool(fits.converged[row]),
+        "converged": None if unknown else bool(fits.converged[row]),
         "weights": [
             {"feature": name, "weight": weight, **_alike(model, name)}
             for name, weight in model.row_features(row, limit)
@@ -196,19 +195,22 @@ def _about(model: LinearModel) -> list[RenderableType]:
     else:
         kind = f"{len(model.classes)} exclusive classes"
     pruned, space = provenance.get("selected_ridge"), provenance.get("ngrams")
-    prior = f"{provenance.get('prior', '?')} prior, variance {provenance.get('variance', '?')}{_common_value(model)}"
+    made = [model.origin, provenance.get("date"), provenance.get("lapwing") and f"by lapwing {provenance['lapwing']}"]
+    prior = ""
+    if provenance.get("prior"):
+        prior = f"{provenance['prior']} prior, variance {provenance.get('variance')}{_common_value(model)}"
     if space and provenance.get("prior") == "none":
         prior = "no prior: n-grams one by one, the steepest first, ended early"
-    return [
+    lines = [
         f"{kind}; {len(model.feature_names)} features; link {model.link}{_convexity(model)}",
-        f"trained on {provenance.get('documents', '?')} documents of {provenance.get('corpus', '?')}, "
-        f"{provenance.get('date', '?')}, by lapwing {provenance.get('lapwing', '?')}",
+        ", ".join(filter(None, made)),
         prior
         + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
         *_history(model),
         *([on_unseen(model.held_out)] if "macro_f1" in model.held_out else []),
         *([f"of {space['ngrams']:,} n-grams in {space['columns']:,} different sets of documents"] if space else []),
     ]
+    return [line for line in lines if line]
 
 
 def _convexity(model: LinearModel) -> str:
@@ -247,7 +249,9 @@ def _overview(model: LinearModel, records: list[Record]) -> Table:
         "rel. gap": [_relative_gap(r) for r in records],
         "threshold": ["" if r["threshold"] is None else f"{r['threshold']:.3f}" for r in records],
     }
-    if _common_value(model):
+    if model.converted_from:
+        columns = {name: columns[name] for name in ("features", "threshold")}
+    elif _common_value(model):
         del columns["variance"]
     if set(columns["threshold"]) in ({""}, {"0.500"}):
         del columns["threshold"]
@@ -280,12 +284,11 @@ def _in_full(record: Record, model: LinearModel) -> list[RenderableType]:
     head = Text(str(record["category"]), "bold")
     gap = _relative_gap(record)
     certificate = f"relative gap {gap}" if gap else f"largest violation {record['kkt']:.1e}"
-    facts = (
-        f"  {record['positives']} positives, {record['features']} features, "
-        f"variance {record['variance']:.4g}, {certificate}"
-        + ("" if record["threshold"] is None else f", threshold {record['threshold']:.3f}")
-    )
-    head.append(facts, "not bold")
+    facts = [f"{record['features']} features"]
+    if not model.converted_from:
+        facts = [f"{record['positives']} positives", *facts, f"variance {record['variance']:.4g}", certificate]
+    facts += [] if record["threshold"] is None else [f"threshold {record['threshold']:.3f}"]
+    head.append("  " + ", ".join(facts), "not bold")
     lines: list[RenderableType] = [head, Text(f"  {record['intercept']:+10.3f}  (intercept)", "dim")]
     for item in record["weights"]:
         line = Text(f"  {item['weight']:+10.3f}  ", "green" if item["weight"] > 0 else "red")

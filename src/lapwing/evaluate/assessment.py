@@ -38,7 +38,8 @@ class CategoryAssessment:
 
 @dataclass(frozen=True)
 class Assessment:
-    """`evaluation` is `Evaluation.to_dict()`; `categories` has one entry per category of the model."""
+    """`evaluation` is `Evaluation.to_dict()`; `categories` has one entry per class of the model; earlier files
+    have only the second of two exclusive classes."""
 
     corpus: str
     documents: int

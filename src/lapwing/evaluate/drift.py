@@ -124,6 +124,8 @@ def drift(model: Any, corpus: Corpus, *, rate: float = RATE, level: float = LEVE
             raise InputError(f"{name} must be between 0 and 1, got {value!r}")
     if not len(corpus):
         raise InputError(f"{corpus.name}: expected new documents, found none")
+    if model.converted_from:
+        raise InputError(f"the model was {model.origin}; `lapwing evaluate` measures it on labelled documents")
     reference = ScoreReference.of_model(model)
     documents = in_columns(corpus, model)
     matrix = model.vectors(documents)

@@ -25,7 +25,7 @@ from lapwing.model.trained_on import TrainedOn
 BLOCK_SCORES = 2**22  # scores worked out at a time: 32 MB
 FEW = 0.05  # share of documents trained on that is let pass: texts recur
 
-Watch = Callable[[np.ndarray, np.ndarray], None]  # (probabilities, truth) of documents and a block of the model's rows
+Watch = Callable[[np.ndarray, np.ndarray], None]  # (probabilities, truth) of documents and a block of the classes
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def evaluate(
     With `at`, places such as (1, 3, 5), the ranking of categories is measured, too; `propensity` are A and B of PSP.
 
     Documents are kept as sparse vectors, and a few categories at a time are scored over all of them. `watch` sees
-    the probabilities of the model's rows, block after block, or all in one where they depend on each other.
+    the probabilities of the classes, block after block, or all in one where they depend on each other.
     """
     number = {label: k for k, label in enumerate(model.classes)}
     vectors: list[sp.csr_matrix] = []
@@ -341,8 +341,7 @@ def _of_winners(
         inside = truth[:, block].toarray()
         scores = model.scores(matrix, rows=slice(None) if at_once else block)
         if watch is not None:
-            own = slice(-len(model.categories), None)
-            watch(model.class_proba(scores)[:, own], inside[:, own])
+            watch(model.class_proba(scores), inside)
         scores = np.hstack([-scores, scores]) if shared else scores
         tables.append(Tables.of(inside, winners[:, None] == np.arange(classes)[block]))
         areas += [auc(inside[:, k], scores[:, k]) for k in range(inside.shape[1])]

@@ -45,7 +45,7 @@ def stored_assessment(path: str | os.PathLike[str], model: LinearModel) -> Asses
     names = [row.get("category") for row in assessment.evaluation.get("categories", [])]
     if (
         assessment.model != _hash(path)
-        or len(assessment.categories) != len(model.categories)
+        or len(assessment.categories) not in (len(model.categories), len(model.classes))
         or names != list(model.classes)
     ):
         log.warning("%s belongs to another model file and is left out; `lapwing evaluate --store` renews it", stored)

@@ -30,10 +30,8 @@ export async function explain(text, name) {
   const one = (await model.classify(text)).find((other) => other.name === name);
   if (one === undefined) throw new RangeError(`expected one of the classes ${classes.join(", ")}, got ${name}`);
   const { score, intercept, contributions } = await model.explain(text, one);
-  return {
-    name, probability: one.probability, score: one.sign * score, intercept: one.sign * intercept,
-    contributions: contributions.map((part) => ({ feature: part.feature, contribution: one.sign * part.contribution })),
-  };
+  const parts = contributions.map(({ feature, contribution }) => ({ feature, contribution }));
+  return { name, probability: one.probability, score, intercept, contributions: parts };
 }
 """
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,18 @@ MARKS = 60  # words highlighted
 log = logging.getLogger("lapwing")
 
 
+@dataclass(frozen=True)
+class State:
+    """A model and what was worked out with it. It is replaced as a whole, so that its parts always fit together."""
+
+    model: LinearModel | None
+    answers: int  # when it was learned
+    left: np.ndarray  # numbers of the documents that had no answer when they were ranked
+    proba: np.ndarray | None = None  # (left, classes)
+    queue: tuple[int, ...] = ()  # documents to ask about next
+    curve: tuple[dict[str, Any], ...] = ()  # of every model how many answers it learned from, and how good it was
+
+
 class Session:
     """Documents, categories and answers.
 
@@ -47,7 +59,7 @@ class Session:
         exclusive: bool = True, strategy: str = "diverse", every: int = 5, seed: int = 0,
         prior: PriorTable | None = None,
     ) -> None:  # fmt: skip
-        self.model, self.base = model, model
+        self.base = model
         known = [] if model is None else [str(label) for label in model.classes]
         answered = [label for record in answers.records for label in record["labels"]]
         self.categories = list(dict.fromkeys([*known, *categories, *answered]))
@@ -76,13 +88,11 @@ class Session:
         text = self.settings.text if model is None or model.weighting is None else model.weighting.settings
         vectors = design(pool.documents, replace(text, min_df=1) if isinstance(text, TextSettings) else text)
         self.X, self.weighting = vectors.matrix, vectors.weighting
-        self.lock, self.learning, self.learned_at = threading.RLock(), False, len(answers.records)
+        self.lock, self.learning = threading.RLock(), False
+        self.now = State(model, len(answers.records), np.empty(0, dtype=np.int64))
         self.order: list[tuple[str, bool]] = [(str(one["id"]), False) for one in answers.records]
         self.order += [(id, True) for id in answers.skipped]
-        self.curve: list[dict[str, Any]] = []
         self.guesses: list[bool] = []
-        self.queue: list[int] = []
-        self.proba: np.ndarray | None = None
         self._learn_and_rank()
 
     def _begin_with(self, prior: PriorTable) -> None:
@@ -98,6 +108,10 @@ class Session:
     # What is asked
 
     @property
+    def model(self) -> LinearModel | None:
+        return self.now.model
+
+    @property
     def done(self) -> set[int]:
         ids = [*(str(one["id"]) for one in self.answers.records), *self.answers.skipped]
         return {self.number[id] for id in ids if id in self.number}
@@ -105,31 +119,39 @@ class Session:
     def current(self) -> int | None:
         """The document to be shown; None where none is left."""
         with self.lock:
-            done = self.done
-            self.queue = [i for i in self.queue if i not in done]
-            if not self.queue:
-                self._rank()
-            return self.queue[0] if self.queue else None
+            if not self._waiting():
+                self._rank(self.now)
+            return next(iter(self._waiting()), None)
+
+    def _waiting(self) -> list[int]:
+        done = self.done
+        return [i for i in self.now.queue if i not in done]
 
     def answer(self, id: str, labels: Sequence[str]) -> None:
-        """On disk when this returns; a model is learned in the background after some of them."""
+        """On disk when this returns; a model is learned in the background after some of them. The same again, which is
+        asked for where the reply was lost, changes nothing."""
         with self.lock:
+            saved = [one["labels"] for one in self.answers.records if one["id"] == id]
+            if saved and set(saved[-1]) == set(labels):
+                return
             i = self._expected(id)
             wrong = [label for label in labels if label not in self.categories]
             if wrong or (self.exclusive and len(labels) != 1):
                 raise InputError(
                     f"expected {'one' if self.exclusive else 'some'} of the categories, got {list(labels)}"
                 )
-            if self.model is not None and self.proba is not None:
+            if self.model is not None:
                 self.guesses.append(self._guess(i) == set(labels))
             self.answers.add(id, self.pool.documents[i], list(labels))
             self.order.append((id, False))
-            due = len(self.answers.records) - self.learned_at >= self.every
+            due = len(self.answers.records) - self.now.answers >= self.every
         if due:
             self._learn_in_background()
 
     def skip(self, id: str) -> None:
         with self.lock:
+            if id in self.answers.skipped:
+                return
             self._expected(id)
             self.answers.skip(id)
             self.order.append((id, True))
@@ -144,9 +166,8 @@ class Session:
             self.order.pop()
             if not skipped and self.guesses:
                 self.guesses.pop()
-            self.learned_at = min(self.learned_at, len(self.answers.records))
-            if id in self.number:
-                self.queue.insert(0, self.number[id])
+            queue = (self.number[id], *self.now.queue) if id in self.number else self.now.queue
+            self.now = replace(self.now, answers=min(self.now.answers, len(self.answers.records)), queue=queue)
 
     def _expected(self, id: str) -> int:
         if id not in self.number or self.number[id] in self.done:
@@ -168,12 +189,13 @@ class Session:
         threading.Thread(target=self._learn_and_rank, daemon=True).start()
 
     def _learn_and_rank(self) -> None:
+        learned = None
         try:
-            self._learn()
+            learned = self._learn()
         except Exception as error:  # answers are safe; the next ones may do
             log.warning("no model was learned: %s", error, exc_info=not isinstance(error, LapwingError))
         try:
-            self._rank()
+            self._rank(learned or self.now)
         finally:
             self.learning = False
 
@@ -195,53 +217,45 @@ class Session:
             np.ones(n),
         )  # fmt: skip
 
-    def _learn(self) -> None:
+    def _learn(self) -> State | None:
+        """With a new model, its documents yet to be ranked; None where there is nothing to learn from."""
         corpus = self.labelled()
         count = Counter(label for labels in corpus.labels for label in labels)
         if self.base is not None and self.base.memory is not None:
-            if len(corpus):
-                self._take(self.base.update(corpus.documents, [list(labels) for labels in corpus.labels]), len(corpus))
-            return
+            if not len(corpus):
+                return None
+            return self._learned(self.base.update(corpus.documents, list(map(list, corpus.labels))), len(corpus))
         enough = [label for label, times in count.items() if times >= LEAST_POSITIVES]
         if len(enough) < (2 if self.exclusive else 1) or len(corpus) - min(count.values()) < LEAST_POSITIVES:
-            return
-        self._take(learn(corpus, self.settings, curvature="none").model, len(corpus))
+            return None
+        return self._learned(learn(corpus, self.settings, curvature="none").model, len(corpus))
 
-    def _take(self, model: LinearModel, answers: int) -> None:
+    def _learned(self, model: LinearModel, answers: int) -> State:
         with self.lock:
-            self.model, self.learned_at = model, answers
-            held_out = model.held_out if self.base is None else {}
-            recent = self.guesses[-50:]
-            self.curve.append(
-                {
-                    "labels": answers,
-                    "macro_f1": held_out.get("macro_f1"),
-                    "guessed": float(np.mean(recent)) if recent else None,
-                }
-            )
+            held_out, recent = model.held_out if self.base is None else {}, self.guesses[-50:]
+            point = {"labels": answers, "macro_f1": held_out.get("macro_f1")}
+            point |= {"guessed": float(np.mean(recent)) if recent else None}
+            return replace(self.now, model=model, answers=answers, curve=(*self.now.curve, point))
 
-    def _rank(self) -> None:
-        """Choose the next documents by the model there is."""
+    def _rank(self, state: State) -> None:
+        """Choose the next documents by the model of `state`, and go on with both."""
         with self.lock:
-            done = self.done
-            model, seed = self.model, self.seed + len(self.answers.records)
+            done, seed = self.done, self.seed + len(self.answers.records)
         left = np.array([i for i in range(len(self.pool)) if i not in done], dtype=np.int64)
-        if not len(left):
-            self.queue = []
-            return
-        if model is None:
-            queue, proba = self._named_first(left, seed), None
-        else:
-            proba = model.predict_proba([self.pool.documents[i] for i in left])
+        queue: list[int] = []
+        proba = None
+        if state.model is None:
+            queue = self._named_first(left, seed)
+        elif len(left):
+            proba = state.model.predict_proba([self.pool.documents[i] for i in left])
             count = AHEAD * self.every
             chosen = next_documents(self.strategy, proba, self.X[left], count, exclusive=self.exclusive, seed=seed)
             queue = left[chosen].tolist()
         with self.lock:
-            first = self.queue[:1]  # what is on the page stays there
-            done = self.done
-            self.queue = [i for i in dict.fromkeys([*first, *queue]) if i not in done]
-            self.proba = proba
-            self.left = left
+            first = self._waiting()[:1]  # what is on the page stays there
+            answers = min(state.answers, len(self.answers.records))  # some may have been taken back
+            queue = list(dict.fromkeys([*first, *queue]))
+            self.now = replace(state, answers=answers, left=left, proba=proba, queue=tuple(queue))
 
     def _named_first(self, left: np.ndarray, seed: int) -> list[int]:
         """Without a model: documents most like the words of a category, categories by turns; then any."""
@@ -257,12 +271,12 @@ class Session:
 
     def state(self) -> dict[str, Any]:
         """All that the page shows, as JSON."""
-        i = self.current()
         with self.lock:
+            i, now = self.current(), self.now
             counts = Counter(str(label) for one in self.answers.records for label in one["labels"])
             return {
                 "categories": [
-                    {"name": name, "labelled": counts[name], **self._unfound(name)} for name in self.categories
+                    {"name": name, "labelled": counts[name], **self._unfound(name, now)} for name in self.categories
                 ],
                 "exclusive": self.exclusive,
                 "answered": len(self.answers.records),
@@ -271,30 +285,30 @@ class Session:
                 "undo": bool(self.order),
                 "learning": self.learning,
                 "strategy": self.strategy,
-                "curve": self.curve,
-                "document": None if i is None else self._shown(i),
+                "curve": list(now.curve),
+                "document": None if i is None else self._shown(i, now.model),
             }
 
-    def _unfound(self, name: str) -> dict[str, Any]:
+    def _unfound(self, name: str, now: State) -> dict[str, Any]:
         """How many of a category are still to be found: Σ p over those without an answer, ± two deviations."""
-        if self.model is None or self.proba is None or name not in map(str, self.model.classes):
+        names = [] if now.model is None or now.proba is None else list(map(str, now.model.classes))
+        if now.proba is None or name not in names:
             return {"unfound": None}
-        k = list(map(str, self.model.classes)).index(name)
         done = self.done
-        p = self.proba[[j for j, i in enumerate(self.left.tolist()) if i not in done], k]
+        p = now.proba[[j for j, i in enumerate(now.left.tolist()) if i not in done], names.index(name)]
         spread = 2.0 * float(np.sqrt(np.sum(p * (1.0 - p))))
         expected = float(p.sum())
         ends = [round(max(expected - spread, 0.0), 1), round(expected + spread, 1)]
         return {"unfound": round(expected, 1), "unfound_range": ends}
 
-    def _shown(self, i: int) -> dict[str, Any]:
+    def _shown(self, i: int, model: LinearModel | None) -> dict[str, Any]:
         text = self.pool.documents[i]
         shown: dict[str, Any] = {"id": self.pool.ids[i], "text": text, "marks": [], "probabilities": {}, "about": None}
-        if self.model is None:
+        if model is None:
             return shown
-        explained = self.model.explain(text)
-        proba = self.model.predict_proba([text])[0]
-        shown["probabilities"] = {str(c): float(p) for c, p in zip(self.model.classes, proba, strict=True)}
+        explained = model.explain(text)
+        proba = model.predict_proba([text])[0]
+        shown["probabilities"] = {str(c): float(p) for c, p in zip(model.classes, proba, strict=True)}
         if explained.categories:
             best = max(explained.categories, key=lambda one: one.probability)
             shown["about"] = str(best.category)

@@ -88,20 +88,21 @@ def _name(text: str) -> str:
 
 def model_html(model: LinearModel, words: int = 6) -> str:
     """What was trained on what, and the strongest words of every category."""
-    provenance = model.provenance
-    rows = []
+    prior, rows = model.provenance.get("prior"), []
     for row, label in list(enumerate(model.categories))[:MOST_CATEGORIES]:
         strongest = " ".join(
             f'<span style="color:{_colour(weight)}">{shown(name)}&nbsp;{weight:+.2f}</span>'
             for name, weight in model.row_features(row, words)
         )
-        rows.append((shown(label), f"{model.fits.positives[row]:,}", f"{model.n_kept[row]:,}", strongest))
+        count = "" if model.converted_from else f"{model.fits.positives[row]:,}"
+        rows.append((shown(label), count, f"{model.n_kept[row]:,}", strongest))
     more = len(model.categories) - len(rows)
     rest = f"<p>and {more:,} more categories</p>" if more > 0 else ""
     about = (
         f"{len(model.classes):,} {'exclusive classes' if model.exclusive else 'categories'}, "
-        f"{len(model.feature_names):,} features; trained on {shown(provenance.get('documents', '?'))} documents of "
-        f"{shown(provenance.get('corpus', '?'))}, {shown(provenance.get('prior', '?'))} prior"
+        f"{len(model.feature_names):,} features"
+        + (f"; {shown(model.origin)}" if model.origin else "")
+        + (f", {shown(prior)} prior" if prior else "")
     )
     grid = table(("category", "positives", "features", "strongest words"), rows, words=(0, 3))
     return f"<div><p>{about}</p>{grid}{rest}</div>"

@@ -118,6 +118,21 @@ class LinearModel:
         return (self.weights, self.intercepts) if self.calibration is None else (
             self.calibration.weights, self.calibration.intercepts)  # fmt: skip
 
+    @property
+    def converted_from(self) -> str | None:
+        """BBR or BMR, where the model was one of their files: nothing is known of its documents, prior and fit."""
+        kind = (self.provenance.get("source") or {}).get("format")
+        return str(kind).upper() if kind in ("bbr", "bmr") else None
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, as far as it says; empty where it does not."""
+        documents, corpus = (self.provenance.get(name) for name in ("documents", "corpus"))
+        if self.converted_from:
+            return f"converted from the {self.converted_from} file {corpus}, which does not say how it was trained"
+        known = [*(f"{n} documents" for n in [documents] if n is not None), *(str(name) for name in [corpus] if name)]
+        return f"trained on {' of '.join(known)}" if known else ""
+
     @cached_property
     def n_kept(self) -> np.ndarray:
         """Features with a weight, per category."""

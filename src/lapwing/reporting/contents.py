@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ from lapwing.evaluate.measures import BLOCK_SCORES, memorised, on_unseen
 from lapwing.evaluate.mislabelled import ranked_suspects
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
-from lapwing.reporting.mistakes import MOST_MISTAKES, Reader, Worst, ranked_mistakes
+from lapwing.reporting.mistakes import MOST_MISTAKES, Decision, Reader, Worst, ranked_mistakes
 
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
 MOST_SUSPECTS = 40
@@ -65,6 +65,7 @@ class Contents:
             "categories": categories,
             "first": self._first(categories),
             "thresholds": model.has_thresholds,
+            "calibrated": model.calibration is not None,
             "promises": _promises(model),
             "unseen": on_unseen(model.held_out) if "macro_f1" in model.held_out else None,
             "evaluation": None if seen is None else _evaluation(seen),
@@ -83,7 +84,7 @@ class Contents:
         def worth(k: int) -> tuple[bool, int, int]:
             one = categories[k]
             errors = one.get("errors") or 0
-            return k in self.paths and (errors > 0 or self.assessment is None), errors, one["positives"]
+            return one["path"] is not None and (errors > 0 or self.assessment is None), errors, one["positives"] or 0
 
         return max(range(len(categories)), key=worth)
 
@@ -121,18 +122,23 @@ def live_tables(model: LinearModel) -> dict[str, Any]:
 def read_documents(
     model: LinearModel, documents: Any, matrix: Any, ids: Sequence[str], labels: Sequence[tuple[Any, ...]]
 ) -> dict[str, Any]:
-    """The mistakes, the labels to look at, and an example for the box."""
+    """The mistakes, the labels to look at, and an example for the box. A `row` is the number of a class."""
     wrong, strange = Worst(MOST_MISTAKES), Worst(MOST_SUSPECTS)
     known = set(model.categories)
     right = np.array([not known.isdisjoint(row) for row in labels], dtype=bool)
     for first, proba, truth, chosen in _by_category(model, matrix, labels):
         wrong.add(ranked_mistakes(proba, truth, chosen), proba, truth, first)
-        strange.add(ranked_suspects(proba, truth), proba, truth, first)
+        found = ranked_suspects(proba, truth)
+        strange.add(_once(found, truth) if model.exclusive else found, proba, truth, first)
         right &= (truth == chosen).all(axis=1)
     reader = Reader(model, documents, ids, labels, model.predict(matrix))
-    doubted = {(one.document, one.row) for one in strange}
+
+    def doubt(one: Decision) -> tuple[int, int]:
+        return one.document, -1 if model.exclusive else one.row
+
+    doubted = set(map(doubt, strange))
     shown: dict[str, Any] = {
-        "mistakes": [reader.record(one) | {"suspect": (one.document, one.row) in doubted} for one in wrong],
+        "mistakes": [reader.record(one) | {"suspect": doubt(one) in doubted} for one in wrong],
         "suspects": [reader.record(one) for one in strange],
     }
     if model.weighting is not None:
@@ -143,16 +149,24 @@ def read_documents(
     return shown
 
 
+def _once(ranked: Iterable[tuple[int, float, int, int]], truth: np.ndarray) -> Iterable[tuple[int, float, int, int]]:
+    """Of (rank, loss, document, class) one for every document: that of its label, whose loss is the largest, if any."""
+    found: dict[int, tuple[int, float, int, int]] = {}
+    for one in ranked:
+        if one[2] not in found or truth[one[2:]]:
+            found[one[2]] = one
+    return found.values()
+
+
 def _by_category(
     model: LinearModel, matrix: Any, labels: Sequence[tuple[Any, ...]]
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """(number of the first, probabilities, labels, decisions) of categories, of all documents: as many at a time as
     have scores that fit in memory, and exclusive ones, which depend on each other, all at once."""
-    truth = memberships(labels, model.categories)
+    truth = memberships(labels, model.classes)
     if model.exclusive:
-        own = slice(-len(model.categories), None)  # of two exclusive classes that which has the weights
         scores = model.scores(matrix)
-        yield 0, model.class_proba(scores)[:, own], truth.toarray(), model.decide(scores)[:, own]
+        yield 0, model.class_proba(scores), truth.toarray(), model.decide(scores)
         return
     size = max(1, BLOCK_SCORES // max(len(labels), 1))
     for first in range(0, len(model.categories), size):
@@ -166,30 +180,52 @@ def _categories(contents: Contents) -> list[dict[str, Any]]:
     fits, thresholds = model.fits, model.threshold_probabilities
     curves = model.provenance.get("variance_curves") or {}
     evaluated = {row["category"]: row for row in seen.evaluation["categories"]} if seen is not None else {}
+    shared = len(model.classes) - len(model.categories)  # 1 where two exclusive classes share a row
     rows = []
-    for k, label in enumerate(model.categories):
+    for number, label in enumerate(model.classes):
+        k, first = max(number - shared, 0), number < shared
         gap = float(fits.gap[k]) / (abs(float(fits.objective[k])) or 1.0)
+        threshold = float(thresholds[k])
         one: dict[str, Any] = {
             "name": str(label),
-            "row": k,
-            "positives": int(fits.positives[k]),
+            "row": number,
+            "positives": None if model.converted_from else _others(model) if first else int(fits.positives[k]),
             "kept": int(model.n_kept[k]),
             "variance": float(fits.variance[k]),
             "gap": None if np.isnan(gap) else gap,
-            "converged": bool(fits.converged[k]),
-            "threshold": None if model.thresholds[k] == np.inf else float(thresholds[k]),
-            "cv": curves.get(str(label)),
+            "converged": None if model.converted_from else bool(fits.converged[k]),
+            "threshold": 1.0 - threshold if first else None if model.thresholds[k] == np.inf else threshold,
+            "cv": curves.get(str(model.categories[k])),
             "path": contents.paths.get(k),
             "certainty": contents.certainty.get(k),
         }
+        if first:
+            one |= _turned(one["path"], one["certainty"])
         if seen is not None:
             row = evaluated[label]
             one |= {name: row[name] for name in ("errors", "precision", "recall", "f1", "auc")}
             one |= {"test": row["tp"] + row["fn"], "assessment": None, "calibration": None}
             if one["test"]:
-                one |= {"assessment": _assessed(seen.categories[k]), "calibration": _calibration(row["calibration"])}
+                at = number - len(model.classes) + len(seen.categories)  # earlier files lack the first of two
+                one["assessment"] = _assessed(seen.categories[at]) if at >= 0 else None
+                one["calibration"] = _calibration(row["calibration"])
         rows.append(one)
     return rows
+
+
+def _others(model: LinearModel) -> int | None:
+    """Training documents of the first of two exclusive classes: those that are not of the second."""
+    documents = model.provenance.get("documents")
+    return None if documents is None else int(documents) - int(model.fits.positives[0])
+
+
+def _turned(path: Any, certainty: Any) -> dict[str, Any]:
+    """For the first of two exclusive classes: what speaks for the second speaks against it."""
+    if path:
+        path = path | {"coefficients": [[-weight for weight in line] for line in path["coefficients"]]}
+    if certainty and certainty["level"] is not None:
+        certainty = certainty | {"words": {word: [-high, -low] for word, (low, high) in certainty["words"].items()}}
+    return {"path": path, "certainty": certainty}
 
 
 def _assessed(one: CategoryAssessment) -> dict[str, Any]:
@@ -238,13 +274,18 @@ def _calibration(record: dict[str, Any]) -> dict[str, Any]:
 def _facts(model: LinearModel, seen: Assessment | None) -> list[list[str]]:
     provenance, fits = model.provenance, model.fits
     gaps = fits.gap / np.where(fits.objective == 0.0, 1.0, np.abs(fits.objective))
-    facts = [
-        ["trained on", f"{int(provenance.get('documents', 0)):,} documents of {provenance.get('corpus', '?')}"],
-        ["date", str(provenance.get("date", "?"))],
+    count, corpus, prior = (provenance.get(name) for name in ("documents", "corpus", "prior"))
+    if model.converted_from:
+        facts = [["converted from", f"the {model.converted_from} file {corpus}"]]
+    else:
+        of = ["" if count is None else f"{int(count):,} documents", "" if corpus is None else str(corpus)]
+        facts = [["trained on", " of ".join(filter(None, of))], ["date", str(provenance.get("date", ""))]]
+    facts += [
         ["categories", f"{len(model.classes):,}" + (", exclusive" if model.exclusive else "")],
         ["features", f"{len(model.feature_names):,}, {model.n_kept.mean():.1f} kept per category"],
-        ["prior", f"{str(provenance.get('prior', '?')).capitalize()}, variance {provenance.get('variance', '?')}"],
+        ["prior", f"{str(prior).capitalize()}, variance {provenance.get('variance')}" if prior else ""],
     ]
+    facts = [fact for fact in facts if fact[1]]
     if not np.isnan(gaps).all():
         facts.append(["largest relative gap", f"{np.nanmax(gaps):.1e}"])
     if seen is not None:
@@ -265,7 +306,7 @@ def _about(model: LinearModel) -> str:
         if text.is_bag:
             shortest, longest = text.lengths
             tokens = f"n-grams of {shortest} to {longest} {'characters' if text.char_ngrams else 'tokens'}"
-    parts = [f"lapwing {provenance.get('lapwing', '?')}", f"link {model.link}", tokens]
+    parts = [*(f"lapwing {made}" for made in [provenance.get("lapwing")] if made), f"link {model.link}", tokens]
     if model.weighting is not None and model.weighting.settings.stems:
         parts.append(f"stemmer {model.weighting.settings.stemmer}")
     parts += [

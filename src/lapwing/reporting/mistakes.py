@@ -18,7 +18,7 @@ MOST_CHARACTERS = 1500  # of a text shown
 
 
 class Decision(NamedTuple):
-    """What was said of a document and a category, in the order in which it is to be read."""
+    """What was said of a document and a class (`row` is its number), in the order in which it is to be read."""
 
     rank: int  # among those of its kind in the category
     loss: float  # less is more
@@ -80,7 +80,7 @@ class Reader:
         put_in = [str(label) for label in (put_in if isinstance(put_in, tuple) else (put_in,))]
         shown: dict[str, Any] = {"text": None, "cut": False, "marks": []}
         if self.model.weighting is not None:
-            explained = self.model.explain(self.documents[one.document], [self.model.categories[one.row]])
+            explained = self.model.explain(self.documents[one.document], [self.model.classes[one.row]])
             text = explained.text
             shown = {
                 "text": text[:MOST_CHARACTERS],

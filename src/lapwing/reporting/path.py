@@ -24,6 +24,8 @@ Labels = Sequence[tuple[Hashable, ...]]
 
 def no_path(model: LinearModel) -> str | None:
     """Why a model has no coefficient paths; None where it has."""
+    if model.converted_from:
+        return f"the model was {model.origin}, and a path is fitted as the model was"
     if model.link == "softmax":
         return "a path is of one category by itself, and this model fits all classes together"
     if model.weighting is not None and model.weighting.settings.ngrams:
@@ -36,7 +38,8 @@ def no_path(model: LinearModel) -> str | None:
 def coefficient_path(
     model: LinearModel, row: int, matrix: sp.csr_matrix, labels: Labels, weights: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Weights of the category's heaviest features for variances around its own, fitted as the model was.
+    """Weights of the category's heaviest features for variances around its own, fitted as the model was, and multiplied
+    by the slope of its calibration: at its own variance they are the model's weights.
 
     matrix   (n, d) training documents in the model's columns
     labels   of each of them, all classes: class weights depend on them;  weights  (n,) of the documents
@@ -62,7 +65,8 @@ def coefficient_path(
         settings, prior=prior_of(model, row, settings), variance=variances.tolist(), class_weight=None,
         threshold="default", calibrate=False, max_features=None, method="map", alpha=None, hessian="diagonal",
     )  # fmt: skip
-    coefficients = train(corpus, alone, classes=points).weights.toarray()
+    slope = 1.0 if model.calibration is None else float(model.calibration.slope[row])
+    coefficients = slope * train(corpus, alone, classes=points).weights.toarray()
     nearest = int(np.argmin(np.abs(np.log(variances / chosen))))
     heaviest = np.argsort(-np.abs(coefficients[nearest]), kind="stable")[:FEATURES]
     heaviest = heaviest[coefficients[:, heaviest].any(axis=0)]

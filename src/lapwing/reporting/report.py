@@ -189,10 +189,10 @@ def _certainty(model: LinearModel, row: int, matrix: Any, part: Corpus) -> dict[
 
 
 def _row(model: LinearModel, name: Hashable) -> int:
-    for row, label in enumerate(model.categories):
+    for number, label in enumerate(model.classes):
         if str(label) == str(name):
-            return row
-    raise InputError(f"follow must name categories of the model, got {name!r}; it has {some(model.categories)}")
+            return max(number - len(model.classes) + len(model.categories), 0)  # two exclusive classes share a row
+    raise InputError(f"follow must name categories of the model, got {name!r}; it has {some(model.classes)}")
 
 
 def _tell(progress: Progress | None, stage: str, total: int) -> None:

@@ -182,7 +182,7 @@ class Models(BaseModel):
 
 class Category(BaseModel):
     name: str
-    positives: int
+    positives: int | None = Field(description="Training documents; null of a model converted from a file of BBR or BMR")
     features: int
     threshold: float | None
 
@@ -492,7 +492,7 @@ def _categories(one: Served) -> list[dict[str, Any]]:
     return [
         {
             "name": str(label),
-            "positives": int(model.fits.positives[k]),
+            "positives": None if model.converted_from else int(model.fits.positives[k]),
             "features": int(model.n_kept[k]),
             "threshold": float(thresholds[k]) if model.has_thresholds and np.isfinite(model.thresholds[k]) else None,
         }

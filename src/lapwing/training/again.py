@@ -19,6 +19,10 @@ Labels = Sequence[tuple[Hashable, ...]]
 
 def settings_of(model: LinearModel) -> TrainSettings:
     """All settings of the training that made it."""
+    if model.converted_from:
+        raise InputError(
+            f"the model was {model.origin}; give a model of `lapwing train`, which keeps the settings of its training"
+        )
     if "settings" not in model.provenance:
         raise InputError("the model does not say what it was trained with; an earlier release made it. Train it anew")
     return TrainSettings.from_dict(model.provenance["settings"])

@@ -184,6 +184,8 @@ class Update:
     def __init__(
         self, model: LinearModel, corpus: Corpus, forget: float, curvature: str | int | None, n_jobs: int | None
     ) -> None:
+        if model.converted_from:
+            raise InputError(f"the model was {model.origin}; an update goes on from a model of `lapwing train`")
         if model.memory is None or model.link == "softmax" or isinstance(model.weighting, NgramWeighting):
             raise InputError(
                 "the model does not remember what an update needs: of n-grams of any length, softmax, priors of single "

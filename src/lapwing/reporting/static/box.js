@@ -75,6 +75,7 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
   let selected = null; // a name the reader chose; otherwise the most probable
   let all = false;
   let turn = 0;
+  let asked = 0; // explanations: only the last one is shown
   let classes = [];
   const verdict = h("p", { class: "verdict", role: "status" });
   const list = h("ol", { class: "classes" });
@@ -86,6 +87,7 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
 
   async function update() {
     const mine = ++turn;
+    asked++;
     const text = current();
     try {
       const found = await backend.classify(text, promise());
@@ -144,16 +146,16 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
   }
 
   async function explain(one) {
-    const mine = turn;
+    const mine = ++asked;
     let found;
     try {
       found = await backend.explain(current(), one);
     } catch (error) {
-      if (mine === turn) why.replaceChildren(h("p", { class: "note" }, error.message));
+      if (mine === asked) why.replaceChildren(h("p", { class: "note" }, error.message));
       return;
     }
-    if (mine !== turn) return;
-    const parts = found.contributions.map((part) => ({ ...part, contribution: one.sign * part.contribution }));
+    if (mine !== asked) return;
+    const parts = found.contributions;
     const marks = parts.flatMap(({ contribution, spans }) => spans.map(([a, b]) => [a, b, contribution]));
     const strongest = parts.slice(0, 12).map(({ feature, contribution }) => [feature, contribution]);
     const sides = [["for", 1], ["against", -1]].map(([side, sign]) => {
@@ -165,7 +167,7 @@ function resultColumn(backend, { text: current, promise, exclusive }) {
       parts.length ? legend() : h("p", { class: "note" }, "Nothing in this text has a weight here: the intercept alone decides."),
       found.text.trim() ? marked(found.text, marks) : "",
       h("div", { class: "sides" }, sides),
-      h("p", { class: "note" }, `Score ${signed(one.sign * found.score)} = intercept ${signed(one.sign * found.intercept)} + the words`
+      h("p", { class: "note" }, `Score ${signed(found.score)} = intercept ${signed(found.intercept)} + the words`
         + `${parts.length > strongest.length ? `, of which the ${strongest.length} strongest of ${parts.length} are shown` : ""}.`));
   }
 

@@ -63,9 +63,9 @@ function categoryParts(data, table, one) {
   const words = table.words(one.row);
   const [plus, minus] = [words.filter(([, w]) => w > 0), words.filter(([, w]) => w < 0)];
   const found = [
-    ["training documents", whole(one.positives)], ["features kept", whole(one.kept)], ["prior variance", number(one.variance), HINTS.variance],
-    ["relative gap", one.gap === null ? "–" : number(one.gap), HINTS.gap],
-  ];
+    ["training documents", one.positives, whole], ["features kept", one.kept, whole], ["prior variance", one.variance, number, HINTS.variance],
+    ["relative gap", one.gap, number, HINTS.gap],
+  ].filter(([, value]) => value !== null).map(([label, value, text, hint]) => [label, text(value), hint]);
   if (data.thresholds) found.push(["threshold", one.threshold === null ? "never assigned" : number(one.threshold)]);
   if (one.f1 !== undefined) {
     found.push(["precision", percent(one.precision)], ["recall", percent(one.recall)], ["F1", percent(one.f1)], ["AUC", percent(one.auc)], ["errors", whole(one.errors)]);

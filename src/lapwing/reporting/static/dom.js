@@ -37,7 +37,7 @@ const name = (text) => h("bdi", null, shown(text));
 
 const plain = (text) => String(text).replace(new RegExp(UNSEEN, "gu"), "\ufffd");
 
-const whole = (value) => value.toLocaleString("en");
+const whole = (value) => value?.toLocaleString("en") ?? "–";
 const percent = (value, digits = 1) => (value === null || value === undefined ? "–" : (100 * value).toFixed(digits));
 
 function number(value) {

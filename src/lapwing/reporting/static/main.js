@@ -1,6 +1,6 @@
 // Everything is drawn from the data embedded in the page.
 
-// Categories come as columns: what is the same of all once, the rest by category.
+// Categories come as columns: what is the same of all once, the rest by category; `row` is the number of the class.
 function categoriesOf({ names, same, each }) {
   const columns = Object.entries(each);
   return names.map((label, k) => {

@@ -234,23 +234,28 @@ const KINDS = {
   },
 };
 
-// The model's weights by row, always there.
+// The model's weights by row, always there. Of two exclusive classes that share a row, it is that of the second, and the
+// first has it with the other sign.
 function weightTable(data) {
   const ends = numbers(Int32Array, data.ptr);
   const index = numbers(Int32Array, data.index);
   const weights = numbers(data.single ? Float32Array : Float64Array, data.weights);
+  const shared = data.classes.length - (ends.length - 1);
+  const sided = (k) => [Math.max(k - shared, 0), k < shared ? -1 : 1]; // of a class: its row, and the sign
   return {
     names: data.names,
     rows: ends.length - 1,
+    sided,
     ends,
     index,
     weights,
     intercepts: numbers(Float64Array, data.intercepts),
     thresholds: numbers(Float64Array, data.thresholds),
-    // [name, weight] of a row, heaviest first
-    words(row) {
+    // [name, weight] of a class, heaviest first
+    words(one) {
       const words = [];
-      for (let k = ends[row]; k < ends[row + 1]; k++) words.push([data.names[index[k]], weights[k]]);
+      const [row, sign] = sided(one);
+      for (let k = ends[row]; k < ends[row + 1]; k++) words.push([data.names[index[k]], sign * weights[k]]);
       return words.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]) || byCodePoint(a[0], b[0]));
     },
   };
@@ -302,30 +307,22 @@ function localModel(data, table, snowball) {
   }
 
   async function explain(given, one) {
-    const { text, features, scores, proba } = scored(given);
-    const weight = new Map();
-    for (let k = table.ends[one.row]; k < table.ends[one.row + 1]; k++) {
-      weight.set(table.names[table.index[k]], table.weights[k]);
-    }
+    const { text, features, scores } = scored(given);
+    const weight = new Map(table.words(one.row));
+    const [row, sign] = table.sided(one.row);
     const contributions = features
       .filter(({ name, value }) => weight.has(name) && value)
       .map(({ name, value, spans }) => ({ feature: name, contribution: value * weight.get(name), spans }));
     contributions.sort(
       (a, b) => Math.abs(b.contribution) - Math.abs(a.contribution) || byCodePoint(a.feature, b.feature),
     );
-    return {
-      text,
-      score: scores[one.row],
-      probability: proba[one.row],
-      intercept: table.intercepts[one.row],
-      contributions,
-    };
+    return { text, score: sign * scores[row], intercept: sign * table.intercepts[row], contributions };
   }
 
   return { classify, explain };
 }
 
-// LinearModel.decide for one text: [{name, row, sign, probability, chosen}], a class each.
+// LinearModel.decide for one text: [{name, row, probability, chosen}], a class each.
 function classesOf({ classes, exclusive, decision, link, coupling }, thresholds, scores, proba) {
   const member = (row) => {
     if (decision === "threshold") return scores[row] > thresholds[row];
@@ -334,16 +331,14 @@ function classesOf({ classes, exclusive, decision, link, coupling }, thresholds,
   };
   if (exclusive && scores.length === 1) {
     const yes = member(0);
-    return classes.map((name, k) => ({
-      name, row: 0, sign: k ? 1 : -1, probability: k ? proba[0] : 1 - proba[0], chosen: yes === (k === 1),
-    }));
+    return classes.map((name, k) => ({ name, row: k, probability: k ? proba[0] : 1 - proba[0], chosen: yes === (k === 1) }));
   }
   let best = 0;
   const open = (row) => (thresholds[row] < Infinity ? scores[row] : -Infinity);
   for (let row = 1; row < scores.length; row++) if (open(row) > open(best)) best = row;
   const own = exclusive && link !== "softmax" ? coupled(coupling, link, scores, proba) : proba;
   return classes.map((name, row) => ({
-    name, row, sign: 1, probability: own[row], chosen: exclusive ? row === best : member(row),
+    name, row, probability: own[row], chosen: exclusive ? row === best : member(row),
   }));
 }
 

@@ -30,7 +30,7 @@ function categoriesSection(data, open) {
     { key: "kept", label: "Features", title: "Features with a weight", text: (row) => whole(row.kept) },
     { key: "variance", label: "Variance", title: HINTS.variance, text: (row) => number(row.variance) },
     { key: "gap", label: "Gap", title: HINTS.gap,
-      text: (row) => [number(row.gap), row.converged ? null : h("span", { title: "did not converge" }, " !")] },
+      text: (row) => [number(row.gap), row.converged !== false ? null : h("span", { title: "did not converge" }, " !")] },
   ];
   if (data.thresholds) {
     columns.push({ key: "threshold", label: "Threshold", title: "Probability above which a document is put in the category",
@@ -52,15 +52,16 @@ function categoriesSection(data, open) {
     data.calibration ? h("p", null, `${data.calibration.in_words[0].toUpperCase()}${data.calibration.in_words.slice(1)}.`) : null,
     sortableTable(data.categories, telling(columns, data.categories), { caption: "Categories", filter: "Filter categories by name", open }));
   const charts = [];
-  if (data.categories.length >= FEWEST_POINTS) charts.push(keptFigure(data.categories, open));
+  if (data.categories.filter((one) => one.positives !== null).length >= FEWEST_POINTS) charts.push(keptFigure(data.categories, open));
   if (data.calibration) charts.push(reliabilityFigure("Reliability", "of all categories' probabilities together.", data.calibration));
   if (data.selective) charts.push(riskFigure(data.selective, data.model.exclusive));
   if (charts.length) found.append(h("div", { class: "charts" }, charts));
   return found;
 }
 
-// Of very many categories the columns that do not say the same of all.
-function telling(columns, rows) {
+// Columns of which anything is known, and of very many categories those that do not say the same of all.
+function telling(all, rows) {
+  const columns = all.filter(({ key }) => key === "threshold" || rows.some((row) => row[key] !== null));
   if (rows.length <= FIRST_ROWS) return columns;
   return columns.filter(({ key }) => !["variance", "threshold"].includes(key) || rows.some((row) => row[key] !== rows[0][key]));
 }
@@ -102,7 +103,7 @@ function levelsTable(levels) {
 // Documents with the words that spoke underlined.
 function documentList(documents, data) {
   return h("ul", { class: "documents" }, documents.map((one) => {
-    const category = data.categories.find(({ row }) => row === one.row);
+    const category = data.categories[one.row];
     const said = one.missed ? "labelled" : "not labelled";
     const names = (labels) => (labels.length ? labels.flatMap((label, k) => [k ? ", " : "", name(label)]) : "nothing");
     const details = h("details", null, h("summary", null,
@@ -125,7 +126,7 @@ function documentsSections(data) {
     const seen = new Set();
     const first = (one) => !data.model.exclusive || (!seen.has(one.document) && seen.add(one.document)); // missed by one class, wrong in another
     const worst = data.mistakes.filter((one) => !one.suspect).sort((a, b) => b.loss - a.loss).filter(first).slice(0, 20);
-    found.push(section("mistakes", "Worst mistakes",
+    if (worst.length) found.push(section("mistakes", "Worst mistakes",
       h("p", { class: "note" }, "Decisions that were furthest from the label, over all categories"
         + (data.suspects?.length ? ", but for those whose label itself looks wrong: they are in the list below" : "") + ". Open one to read it."), legend(), documentList(worst, data)));
   }
@@ -192,6 +193,7 @@ function comparisonSection(data, open) {
 function footOf(data) {
   return [h("p", { class: "note" }, data.about), h("p", { class: "note" },
     data.model.exclusive ? "Probabilities of the classes add up to 1. " : "Probabilities are each category's own. ",
+    data.calibrated ? "Weights and intercepts, along a path too, are the fitted ones times the slope of the category's calibration, plus its offset for intercepts: they add up to the scores. " : "",
     "A relative gap of g proves that no weights have an objective lower by more than the share g. ",
     data.live?.stemmer ? "Stems by the Snowball project (snowballstem.org), BSD 3-clause licence, © Martin Porter, Richard Boulton, Olly Betts and others." : "")];
 }
