@@ -18,6 +18,8 @@ from lapwing.model.conformal import Conformal
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage at which promises are looked at
 POINTS = 100  # of a curve
 LEAST = float(np.finfo(np.float64).tiny)
+OWN = 0.5  # share of the documents that promises come from, above which these say nothing of the promises
+DIGITS = 12  # by which probabilities are known again
 
 
 class Selective:
@@ -27,6 +29,8 @@ class Selective:
         self.exclusive = exclusive
         self.surety, self.wrong = np.zeros(n), np.zeros(n, dtype=bool)
         self.unknown = np.zeros(n, dtype=bool)  # documents of none of the exclusive classes
+        self.conformal, self.least = conformal, np.full(n, 2.0)  # probability of a label of the document
+        self.trained_on = float("nan")
         self.levels = [] if conformal is None else [conformal.level(rate) for rate in RATES]
         self.sizes = np.zeros((len(self.levels), n), dtype=np.int64)
         self.missed = np.zeros((len(self.levels), n), dtype=bool)
@@ -38,6 +42,7 @@ class Selective:
         self.wrong[rows] |= (chosen != truth).any(axis=1)
         if self.exclusive:
             self.unknown[rows] = ~truth.any(axis=1)
+        self.least[rows] = np.minimum(self.least[rows], np.where(truth, proba, 2.0).min(axis=1, initial=2.0))
         for k, level in enumerate(self.levels):
             inside = 1.0 - proba <= level
             self.sizes[k, rows] += inside.sum(axis=1)
@@ -55,10 +60,23 @@ class Selective:
         errors = np.cumsum(self.wrong[np.argsort(-self.surety, kind="stable")])
         return float(np.mean(errors / np.arange(1, len(errors) + 1)))
 
+    @property
+    def promised_on(self) -> float:
+        """Share of these documents, or of those that the promises come from, that are among the others.
+
+        Known by their nonconformities, as far as no two share one; for promises from folds the documents trained on.
+        """
+        if self.conformal is None or self.conformal.source == "folds":
+            return self.trained_on
+        here, there = (np.round(one, DIGITS) for one in (1.0 - self.least, self.conformal.nonconformity))
+        single = [values[count == 1] for values, count in (np.unique(one, return_counts=True) for one in (here, there))]
+        return len(np.intersect1d(*single)) / max(min(map(len, single)), 1)
+
     def promises(self) -> list[dict[str, float]]:
-        """Of every rate: the share of documents whose sets held all their labels, their mean size, the share of one."""
+        """Of every rate: the share of documents whose sets held all their labels, their mean size, the share of one.
+        None of documents that the promises come from: by these they are kept by construction."""
         kept = ~self.unknown
-        if not kept.any():
+        if not kept.any() or self.promised_on > OWN:
             return []
         return [
             {
@@ -72,4 +90,5 @@ class Selective:
 
     def to_dict(self) -> dict[str, Any]:
         curve: Sequence[Sequence[float]] = [[float(f"{c:.4g}"), float(f"{r:.4g}")] for c, r in self.risk_coverage()]
-        return {"area": self.area(), "risk_coverage": curve, "promises": self.promises()}
+        known = {} if self.promised_on != self.promised_on else {"promised_on": self.promised_on}
+        return {"area": self.area(), "risk_coverage": curve, "promises": self.promises(), **known}
