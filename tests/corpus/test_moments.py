@@ -22,7 +22,8 @@ FORMS = (
     "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d", "%Y%m%d", "%Y%m%dT%H%M%S", "%Y-%m", "%d.%m.%Y",
     "%d.%m.%Y %H:%M", "%d/%m/%Y", "%m/%d/%Y", "%m/%d/%Y %I:%M %p", "%d-%m-%Y", "%d-%b-%Y", "%d-%b-%Y %H:%M:%S.%f",
     "%d %B %Y", "%d. %B %Y", "%B %d, %Y", "%b %d, %Y", "%b. %d %Y", "%A, %d %B %Y", "%a, %d %b %Y %H:%M:%S +0100",
-    "%a, %d %b %Y %H:%M:%S GMT", "%Y-%m-%dT%H:%M:%SZ", "%B %Y", "%m/%Y", "%m.%Y", "%d%m%Y", "%Y", "%d.%m.%y", "%d-%b-%y",
+    "%a, %d %b %Y %H:%M:%S GMT", "%Y-%m-%dT%H:%M:%SZ", "%B %Y", "%m/%Y", "%m.%Y", "%d%m%Y", "%Y", "%d.%m.%y",
+    "%d-%b-%y",
 )  # fmt: skip
 
 

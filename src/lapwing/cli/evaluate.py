@@ -266,7 +266,7 @@ def _selective(result: Evaluation) -> list[str]:
     half = next(risk for coverage, risk in curve if coverage >= 0.5)
     what = "class" if result.exclusive else "set of categories"
     lines = [f"{100 * curve[-1][1]:.1f} % of documents have a wrong {what}, {100 * half:.1f} % of the surer half"]
-    if result.selective.conformal is not None and result.selective.promised_on > OWN:
+    if result.selective.own > OWN:
         lines.append(
             "promised sets hold the truth on these documents by construction, for the promise comes from them: try it "
             "on other documents"

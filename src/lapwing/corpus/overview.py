@@ -158,8 +158,8 @@ def _remarks(corpus: Corpus, classes: dict[str, int], contradicting: int) -> lis
         remarks.append(f"the time column has no order, which --folds time needs: {times[2:]}")
     if contradicting:
         remarks.append(
-            f"{contradicting:,} documents have the text of another one and other labels (`suspects DATA --with DATA` "
-            "lists them): correct these"
+            f"documents with the text of another one and other labels: {contradicting:,} (`suspects DATA --with DATA` "
+            "lists them); correct the labels"
             + (', or give all as a list under "labels" if a document may have several' if corpus.exclusive else "")
         )
     if not corpus.exclusive and set(map(len, corpus.labels)) == {1} and len(classes) > 1:

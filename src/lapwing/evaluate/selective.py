@@ -18,7 +18,7 @@ from lapwing.model.conformal import Conformal
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage at which promises are looked at
 POINTS = 100  # of a curve
 LEAST = float(np.finfo(np.float64).tiny)
-OWN = 0.5  # share of the documents that promises come from, above which these say nothing of the promises
+OWN = 0.5  # share of documents that the promises come from, above which these say nothing of them
 DIGITS = 12  # by which probabilities are known again
 
 
@@ -30,7 +30,7 @@ class Selective:
         self.surety, self.wrong = np.zeros(n), np.zeros(n, dtype=bool)
         self.unknown = np.zeros(n, dtype=bool)  # documents of none of the exclusive classes
         self.conformal, self.least = conformal, np.full(n, 2.0)  # probability of a label of the document
-        self.trained_on = float("nan")
+        self.own = float("nan")  # share of the documents that the promises come from
         self.levels = [] if conformal is None else [conformal.level(rate) for rate in RATES]
         self.sizes = np.zeros((len(self.levels), n), dtype=np.int64)
         self.missed = np.zeros((len(self.levels), n), dtype=bool)
@@ -60,23 +60,25 @@ class Selective:
         errors = np.cumsum(self.wrong[np.argsort(-self.surety, kind="stable")])
         return float(np.mean(errors / np.arange(1, len(errors) + 1)))
 
-    @property
-    def promised_on(self) -> float:
-        """Share of these documents, or of those that the promises come from, that are among the others.
+    def check_source(self, trained_on: float) -> None:
+        """Drop the promises if they come from these documents, by which they are kept by construction.
 
-        Known by their nonconformities, as far as no two share one; for promises from folds the documents trained on.
+        These are known by their nonconformities, as far as no two share one, and for promises from folds by
+        `trained_on`, the share of them that is in the training documents.
         """
-        if self.conformal is None or self.conformal.source == "folds":
-            return self.trained_on
+        if self.conformal is None:
+            return
         here, there = (np.round(one, DIGITS) for one in (1.0 - self.least, self.conformal.nonconformity))
         single = [values[count == 1] for values, count in (np.unique(one, return_counts=True) for one in (here, there))]
-        return len(np.intersect1d(*single)) / max(min(map(len, single)), 1)
+        shared = len(np.intersect1d(*single)) / max(min(map(len, single)), 1)
+        self.own = shared if self.conformal.source == "held-out" else trained_on
+        if self.own > OWN:
+            self.missed = self.missed[:0]
 
     def promises(self) -> list[dict[str, float]]:
-        """Of every rate: the share of documents whose sets held all their labels, their mean size, the share of one.
-        None of documents that the promises come from: by these they are kept by construction."""
+        """Of every rate: the share of documents whose sets held all their labels, their mean size, the share of one."""
         kept = ~self.unknown
-        if not kept.any() or self.promised_on > OWN:
+        if not kept.any():
             return []
         return [
             {
@@ -90,5 +92,5 @@ class Selective:
 
     def to_dict(self) -> dict[str, Any]:
         curve: Sequence[Sequence[float]] = [[float(f"{c:.4g}"), float(f"{r:.4g}")] for c, r in self.risk_coverage()]
-        known = {} if self.promised_on != self.promised_on else {"promised_on": self.promised_on}
+        known = {} if np.isnan(self.own) else {"promised_on": self.own}
         return {"area": self.area(), "risk_coverage": curve, "promises": self.promises(), **known}
