@@ -283,8 +283,6 @@ def apart_in_training(corpus: Corpus, model: LinearModel, data: str) -> Corpus:
     known = isinstance(source, dict) and source.get("path") == Path(data).name
     if corpus.has_splits or not known or HOLDOUT not in flags[:-1]:
         return corpus
-    from lapwing.evaluate.measures import memorised
-    from lapwing.model.trained_on import TrainedOn
     from lapwing.training.again import settings_of
     from lapwing.training.apart import divided
 
@@ -292,12 +290,7 @@ def apart_in_training(corpus: Corpus, model: LinearModel, data: str) -> Corpus:
         share = float(flags[flags.index(HOLDOUT) + 1])
     except ValueError as error:
         raise ModelFileError(f"expected a number after {HOLDOUT} in what the model says of its reading") from error
-    whole, corpus = corpus, divided(corpus, share, settings_of(model))
-    seen = TrainedOn(model.sketch)
-    seen.add(corpus.part("test").documents)
-    if memorised(seen.share):
-        echo(f"! the release that trained the model kept others apart by {HOLDOUT} {share}: all are judged", err=True)
-        return whole
+    corpus = divided(corpus, share, settings_of(model))
     count = sum(part == "test" for part in corpus.split)
     echo(
         f"{HOLDOUT} {share} kept {count:,} of these documents apart, which are judged; --split all takes all", err=True

@@ -267,10 +267,7 @@ def _selective(result: Evaluation) -> list[str]:
     what = "class" if result.exclusive else "set of categories"
     lines = [f"{100 * curve[-1][1]:.1f} % of documents have a wrong {what}, {100 * half:.1f} % of the surer half"]
     if result.selective.own > OWN:
-        lines.append(
-            "promised sets hold the truth on these documents by construction, for the promise comes from them: try it "
-            "on other documents"
-        )
+        lines.append("promised sets come from these documents and hold by construction: try them on other documents")
     for one in result.selective.promises():
         lines.append(
             f"sets promised to hold the truth {100 * one['promised']:.0f} % of the time did {100 * one['kept']:.1f} % "

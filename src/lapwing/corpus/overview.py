@@ -109,10 +109,10 @@ def _columns(corpus: Corpus) -> dict[str, str]:
     """What stands in the numeric and categorical columns, and how often nothing does."""
     said = {}
     if corpus.times is not None and not (how := corpus.source.get("times", "!")).startswith("!"):
-        first, last = (
-            f"{time:.12g}" if how == "numbers" else time[:10] for time in (min(corpus.times), max(corpus.times))
+        ends = (
+            str(time).removesuffix(".0").removesuffix("T00:00:00") for time in (min(corpus.times), max(corpus.times))
         )
-        said["time"] = f"from {first} to {last}, read as {how}"
+        said["time"] = f"from {' to '.join(ends)}, read as {how}"
     for name in (*corpus.numeric, *corpus.categorical):
         values = [getattr(one, "values", {}).get(name) for one in corpus.documents]
         known: list[Any] = [value for value in values if value is not None]
@@ -157,10 +157,9 @@ def _remarks(corpus: Corpus, classes: dict[str, int], contradicting: int) -> lis
     if (times := corpus.source.get("times", "")).startswith("!"):
         remarks.append(f"the time column has no order, which --folds time needs: {times[2:]}")
     if contradicting:
+        many = ' (one that may have several has a list under "labels")' if corpus.exclusive else ""
         remarks.append(
-            f"documents with the text of another one and other labels: {contradicting:,} (`suspects DATA --with DATA` "
-            "lists them); correct the labels"
-            + (', or give all as a list under "labels" if a document may have several' if corpus.exclusive else "")
+            f"documents with the text of another one and other labels: {contradicting:,}; correct these{many}"
         )
     if not corpus.exclusive and set(map(len, corpus.labels)) == {1} and len(classes) > 1:
         remarks.append(

@@ -8,6 +8,7 @@ independent.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,19 +62,18 @@ class Selective:
         return float(np.mean(errors / np.arange(1, len(errors) + 1)))
 
     def check_source(self, trained_on: float) -> None:
-        """Drop the promises if they come from these documents, by which they are kept by construction.
+        """Drop promises that come from these documents, by which they are kept by construction.
 
-        These are known by their nonconformities, as far as no two share one, and for promises from folds by
-        `trained_on`, the share of them that is in the training documents.
+        Documents held out are known by their nonconformities, as far as no two share one, those of folds by the share
+        `trained_on`.
         """
         if self.conformal is None:
             return
-        here, there = (np.round(one, DIGITS) for one in (1.0 - self.least, self.conformal.nonconformity))
-        single = [values[count == 1] for values, count in (np.unique(one, return_counts=True) for one in (here, there))]
-        shared = len(np.intersect1d(*single)) / max(min(map(len, single)), 1)
+        both = (Counter(np.round(one, DIGITS).tolist()) for one in (1.0 - self.least, self.conformal.nonconformity))
+        here, there = ({value for value, count in one.items() if count == 1} for one in both)
+        shared = len(here & there) / max(min(len(here), len(there)), 1)
         self.own = shared if self.conformal.source == "held-out" else trained_on
-        if self.own > OWN:
-            self.missed = self.missed[:0]
+        self.missed = self.missed[: 0 if self.own > OWN else len(RATES)]
 
     def promises(self) -> list[dict[str, float]]:
         """Of every rate: the share of documents whose sets held all their labels, their mean size, the share of one."""

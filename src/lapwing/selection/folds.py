@@ -1,10 +1,9 @@
 """Which documents are held out together: by chance within labels, by groups that stay together, or by time.
 
 Chance goes by what a document holds, not by where it stands: equal documents are held out together, so that none is
-judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing. A document that
-holds nothing (key 0) has no twin, for there is nothing in it that a fit could remember: of those with one label each
-portion gets its share. Only where a category chooses for itself and neither groups nor time are given, chance is
-GLM07's: `shuffled`.
+judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing. Documents that
+hold nothing (key 0) are no twins: a fit can remember nothing of them. Only where a category chooses for itself and
+neither groups nor time are given, chance is GLM07's: `shuffled`.
 """
 
 from __future__ import annotations
@@ -93,14 +92,10 @@ def matrix_keys(X: sp.csr_matrix, seed: np.random.SeedSequence) -> np.ndarray:
 
 
 def text_keys(texts: Iterable[str], seed: np.random.SeedSequence) -> np.ndarray:
-    """The same for texts; blank ones have 0."""
+    """The same for texts."""
     salt = seed.generate_state(2).tobytes()
-
-    def key(text: str) -> int:
-        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8, salt=salt).digest()
-        return int.from_bytes(digest, "little") if text.strip() else 0
-
-    return np.array([key(text) for text in texts], dtype=np.uint64)
+    digests = (hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8, salt=salt) for text in texts)
+    return np.array([int.from_bytes(one.digest(), "little") for one in digests], dtype=np.uint64)
 
 
 def deal(member: sp.csc_matrix, weight: np.ndarray, keys: np.ndarray, count: int, groups: Any = None) -> Folds:
@@ -108,8 +103,8 @@ def deal(member: sp.csc_matrix, weight: np.ndarray, keys: np.ndarray, count: int
 
     A document counts for the rarest of its labels; those that count for one are put in the order of their keys and
     dealt out in turn, beginning where the last label left off. Documents of one group go together, for the rarest
-    label of any of them; so do documents with one key, but for 0, and groups that share one. An empty group is none.
-    What has no weight is never held out.
+    label of any of them; so do documents with one key, but 0, and groups that share one. An empty group is none. What
+    has no weight is never held out.
 
     member (n, classes) 0/1; weight, keys (n,); groups (n,) or None
     """

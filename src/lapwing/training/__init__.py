@@ -197,8 +197,10 @@ def _strategy(
 
     def keys() -> np.ndarray:
         own = matrix_keys(features.matrix, seed)
-        beside = corpus.numeric or corpus.categorical  # which a document without words may share with many
-        return np.where(_keys(corpus, settings) == 0, 0.0, own) if beside else own
+        if corpus.numeric or corpus.categorical:  # what is beside no words may be the same for many
+            blank = _keys(corpus, settings) == 0
+            own[blank] = np.random.default_rng(seed).standard_normal(int(blank.sum()))
+        return own
 
     return strategy, (features.matrix, features.feature_names, apart), keys
 
