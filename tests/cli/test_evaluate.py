@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,3 +201,30 @@ def test_what_was_trained_on_is_read_as_then(run: Command, tmp_path: Path) -> No
     assert run("report", model, data, "-o", tmp_path / "r.html", "--no-path").code == 0
     (tmp_path / "other.csv").write_text("text,label\noil,energy\n")
     assert run("evaluate", model, tmp_path / "other.csv", "--json").json["documents"] == 1
+
+
+def test_a_promise_is_not_tried_on_the_documents_it_comes_from(run: Command, tmp_path: Path) -> None:
+    """It would be kept by construction; other documents try it, and so does a part that is mostly others."""
+    rows = build.documents(400)
+
+    def write(name: str, some: list[Any]) -> Path:
+        lines = (json.dumps({"text": f"{one.text} w{i % 50}", "label": one.label}) for i, one in some)
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+        return tmp_path / name
+
+    numbered = list(enumerate(rows))
+    data, new, model = write("d.jsonl", numbered[:300]), write("new.jsonl", numbered[300:]), tmp_path / "m.lapwing"
+    assert "sets promised" in run("train", data, "-o", model, "--holdout", "0.4").out  # those of the folds
+    own = run("evaluate", model, data)
+    assert "sets promised" not in own.out
+    assert "by construction" in own.out
+    measured = run("evaluate", model, data, "--json").json["selective"]
+    assert measured["promises"] == []
+    assert measured["promised_on"] == 1.0
+    other = run("evaluate", model, new)
+    assert "sets promised" in other.out
+    assert "by construction" not in other.out
+    folds = tmp_path / "folds.lapwing"
+    assert run("train", data, "-o", folds).code == 0
+    assert "by construction" in run("evaluate", folds, data).out
+    assert "sets promised" in run("evaluate", folds, new).out

@@ -6,6 +6,7 @@ import pytest
 
 from lapwing import corpus
 from lapwing.corpus import Corpus
+from lapwing.corpus.overview import overview
 from lapwing.errors import CorpusError
 
 from .build import Files, folder, packed
@@ -40,6 +41,23 @@ def test_same_name_and_content_is_one_document_with_several_labels(tmp_path: Pat
     read = corpus.read(folder(tmp_path, files))
     assert labels_of(read) == {"7": ("C01", "C04"), "C04/8": ("C04",), "C05/8": ("C05",)}
     assert not read.exclusive
+
+
+@pytest.mark.parametrize("names", ["numbered", "own"])
+@pytest.mark.parametrize("content", [b"ok", b"", b" \n"])
+def test_one_equal_text_in_two_folders_leaves_classes_exclusive(tmp_path: Path, names: str, content: bytes) -> None:
+    """Whether every folder counts from 1, or the two files alone share a name."""
+    files = {
+        f"{label}/{i if names == 'numbered' else f'{label}{i}'}.txt": f"{label} {i}".encode()
+        for label in "ab"
+        for i in range(19)
+    }
+    read = corpus.read(folder(tmp_path, files | {"a/19.txt": content, "b/19.txt": content}))
+    assert read.exclusive
+    assert len(read) == 40
+    said = [line for line in overview(read).lines() if line.startswith("!")]
+    assert len(said) == bool(content.strip())
+    assert all("text of another one and other labels: 1 " in line for line in said)
 
 
 def test_same_name_and_content_in_two_splits_is_two_documents(tmp_path: Path) -> None:

@@ -85,6 +85,6 @@ def test_by_time_fits_see_only_what_came_before() -> None:
 
 def test_too_few_to_hold_out() -> None:
     with pytest.raises(InputError, match="two or more"):
-        deal(member([{0}, {0}], 1), np.ones(2), np.zeros(2), 5)
+        deal(member([{0}, {0}], 1), np.ones(2), np.ones(2), 5)
     with pytest.raises(InputError, match="two or more moments"):
-        by_time(["a", "a"], np.ones(2), 3)
+        by_time(["2024", "2024"], np.ones(2), 3)

@@ -260,10 +260,14 @@ def _calibration(result: Evaluation) -> list[Table | str]:
 
 def _selective(result: Evaluation) -> list[str]:
     """What the surer half would have been worth, and whether promises were kept."""
+    from lapwing.evaluate.selective import OWN
+
     curve = result.selective.risk_coverage()
     half = next(risk for coverage, risk in curve if coverage >= 0.5)
     what = "class" if result.exclusive else "set of categories"
     lines = [f"{100 * curve[-1][1]:.1f} % of documents have a wrong {what}, {100 * half:.1f} % of the surer half"]
+    if result.selective.own > OWN:
+        lines.append("promised sets come from these documents and hold by construction: try them on other documents")
     for one in result.selective.promises():
         lines.append(
             f"sets promised to hold the truth {100 * one['promised']:.0f} % of the time did {100 * one['kept']:.1f} % "

@@ -5,7 +5,9 @@ A class folder is one with files in it and no further class folders below; files
 `train` or `20news-bydate-train`, gives its documents that split.
 
 A file of the same name and content in several class folders side by side is one document with several
-labels, as OHSUMED is distributed. The same name with different contents is several documents.
+labels, as OHSUMED is distributed. The same name with different contents is several documents. Where names mostly are
+(`1.txt`, `2.txt` in every folder), or hardly a document is in several folders, what is equal is so by chance: classes
+are exclusive, and each file is a document. So is every blank one.
 
 Where classes are other folders than these, `folder_level` says which, or `label_from` finds them in the paths.
 
@@ -38,6 +40,7 @@ from lapwing.errors import CorpusError, some
 
 log = logging.getLogger(__name__)
 
+LEAST_SHARED = 0.05  # share of the documents that must be in several folders for that to be meant
 SAMPLES, SAMPLE = 20, 1 << 14  # files, and bytes of each, by which an encoding is guessed
 
 
@@ -271,7 +274,7 @@ def same_content(files: list[Entry], source: Source, longest: int) -> dict[int, 
         for member in source.members(doubtful):
             with suppress(CorpusError), member.open() as stream:
                 content = stream.read(longest + 1)
-                if len(content) <= longest:
+                if content.strip() and len(content) <= longest:
                     digests[member.entry.index] = hashlib.blake2b(content, digest_size=16).digest()
     return digests
 
@@ -283,6 +286,10 @@ def plan(files: list[Entry], digests: dict[int, bytes], places: dict[int, Place]
         digest = digests.get(entry.index)
         key: object = entry.index if digest is None else (_siblings(entry), digest)
         groups.setdefault(key, []).append(entry)
+    shared = sum(len(group) > 1 for group in groups.values())
+    contents = Counter(_siblings(group[0]) for group in groups.values())  # of every name
+    if shared < max(LEAST_SHARED * len(groups), sum(count > 1 for count in contents.values())):
+        groups = {entry.index: [entry] for entry in files}
     return [
         Planned(
             tuple(group),

@@ -64,11 +64,10 @@ class Overview:
         lines.append(self.reason)
         if self.columns:
             lines.append(f"beside the text: {'; '.join(f'{name} {what}' for name, what in self.columns.items())}")
-        other = f" ({self.contradicting:,} with other labels)" if self.contradicting else ""
         odd = (
             ("" if self.exclusive else self.unlabelled, "have no label"),
             (self.empty, "have no text"),
-            (self.repeated, f"repeat the text of another{other}"),
+            (self.repeated, "repeat the text of another"),
         )
         if said := [f"{count:,} {what}" for count, what in odd if count]:
             lines.append(f"of these documents {', '.join(said)}")
@@ -101,7 +100,7 @@ def overview(corpus: Corpus, whole: Corpus | None = None) -> Overview:
         empty=0 if corpus.kind == "vectors" else sum(not text.strip() for text in corpus.documents),
         repeated=repeated,
         contradicting=contradicting,
-        remarks=tuple(_remarks(corpus, classes)),
+        remarks=tuple(_remarks(corpus, classes, contradicting)),
         columns=_columns(corpus),
     )
 
@@ -109,6 +108,11 @@ def overview(corpus: Corpus, whole: Corpus | None = None) -> Overview:
 def _columns(corpus: Corpus) -> dict[str, str]:
     """What stands in the numeric and categorical columns, and how often nothing does."""
     said = {}
+    if corpus.times is not None and not (how := corpus.source.get("times", "!")).startswith("!"):
+        ends = (
+            str(time).removesuffix(".0").removesuffix("T00:00:00") for time in (min(corpus.times), max(corpus.times))
+        )
+        said["time"] = f"from {' to '.join(ends)}, read as {how}"
     for name in (*corpus.numeric, *corpus.categorical):
         values = [getattr(one, "values", {}).get(name) for one in corpus.documents]
         known: list[Any] = [value for value in values if value is not None]
@@ -148,8 +152,15 @@ def _reason(corpus: Corpus) -> str:
     return "any number of labels per document, since they come as lists"
 
 
-def _remarks(corpus: Corpus, classes: dict[str, int]) -> list[str]:
+def _remarks(corpus: Corpus, classes: dict[str, int], contradicting: int) -> list[str]:
     remarks = [_lists(classes) or _joined(classes), *_alike(classes)]
+    if (times := corpus.source.get("times", "")).startswith("!"):
+        remarks.append(f"the time column has no order, which --folds time needs: {times[2:]}")
+    if contradicting:
+        many = ' (one that may have several has a list under "labels")' if corpus.exclusive else ""
+        remarks.append(
+            f"documents with the text of another one and other labels: {contradicting:,}; correct these{many}"
+        )
     if not corpus.exclusive and set(map(len, corpus.labels)) == {1} and len(classes) > 1:
         remarks.append(
             'every document has exactly one label: if that is so by nature, give it as "label", not as a list, or '

@@ -262,14 +262,14 @@ class _Collector:
             skipped=read.skipped,
             source=read.source,
             groups=self.groups if any(self.groups) else None,
-            times=spill.moments(self.times) if any(self.times) else None,
+            times=self.times if any(self.times) else None,
             encoding=read.encoding,
             fields=read.fields,
             numeric=read._options.numeric_columns,
             categorical=read._options.categorical_columns,
             text_column=read.text_column,
         )
-        return replace(corpus, exclusive=read.exclusive and _one_each(read, corpus))
+        return spill.read_times(replace(corpus, exclusive=read.exclusive and _one_each(read, corpus)))
 
     def taken_out(self) -> Iterator[tuple[Document, list[str]]]:
         """The texts as they came, each gone from here once it is given."""

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from lapwing.corpus.document import SPLITS, Corpus, Document
-from lapwing.errors import SettingsError
+from lapwing.corpus.moments import moments
+from lapwing.errors import InputError, SettingsError
 from lapwing.shards.folder import ShardWriter, WorkFolder
 from lapwing.shards.texts import StoredLabels, StoredNames, StoredTexts
 
@@ -155,17 +156,19 @@ def stored(folder: WorkFolder) -> Corpus:
         ids=StoredTexts(folder, "ids"),
         split=StoredNames(("", *SPLITS), arrays["split"]),
         weights=arrays["weights"],
-        times=moments(StoredTexts(folder, "times")) if times else None,
+        times=StoredTexts(folder, "times") if times else None,
         groups=StoredTexts(folder, "groups") if groups else None,
     )
-    corpus = replace(corpus, fields=tuple(corpus.fields))
+    corpus = read_times(replace(corpus, fields=tuple(corpus.fields)))
     return corpus.select(arrays["order"]) if len(arrays["order"]) else corpus
 
 
-def moments(times: Iterable[str]) -> list[Any]:
-    """Numbers where all are numbers, in whose order 9 comes before 10; else as they are."""
-    times = list(times)
+def read_times(corpus: Corpus) -> Corpus:
+    """With times that sort, or as they came where no one asks for their order yet; `source` says how or why not."""
+    if corpus.times is None:
+        return corpus
     try:
-        return [float(time) for time in times]
-    except ValueError:
-        return times
+        times, how = moments(corpus.times)
+    except InputError as error:
+        times, how = list(corpus.times), f"! {error}"
+    return replace(corpus, times=times, source=corpus.source | {"times": how})

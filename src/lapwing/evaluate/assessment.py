@@ -92,7 +92,7 @@ _SHAPE = {
         "averages": dict.fromkeys(("macro", "micro", "weighted"), _RATES),
         "accuracy": maybe(number),
         "calibration": _CALIBRATION | {"in_words?": maybe(text)},
-        "selective": {"risk_coverage": [(number, number)], "promises": [_KEPT], "area": number},
+        "selective": {"risk_coverage": [(number, number)], "promises": [_KEPT], "area": number, "promised_on?": number},
         "trained_on?": maybe(number),
         "ranking?": {
             "documents": count,

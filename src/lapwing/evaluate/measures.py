@@ -278,6 +278,7 @@ def evaluate(
         confusion = Confusion.of(model.classes, truth.tocsr()[single].indices.astype(np.int64), winners[single])
     else:
         tables, areas, counts = _by_category(model, matrix, truth, selective, watch)
+    selective.check_source(before.share)
     return Evaluation(
         categories=model.classes,
         exclusive=model.exclusive,

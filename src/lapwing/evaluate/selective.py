@@ -8,6 +8,7 @@ independent.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from lapwing.model.conformal import Conformal
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage at which promises are looked at
 POINTS = 100  # of a curve
 LEAST = float(np.finfo(np.float64).tiny)
+OWN = 0.5  # share of documents that the promises come from, above which these say nothing of them
+DIGITS = 12  # by which probabilities are known again
 
 
 class Selective:
@@ -27,6 +30,8 @@ class Selective:
         self.exclusive = exclusive
         self.surety, self.wrong = np.zeros(n), np.zeros(n, dtype=bool)
         self.unknown = np.zeros(n, dtype=bool)  # documents of none of the exclusive classes
+        self.conformal, self.least = conformal, np.full(n, 2.0)  # probability of a label of the document
+        self.own = float("nan")  # share of the documents that the promises come from
         self.levels = [] if conformal is None else [conformal.level(rate) for rate in RATES]
         self.sizes = np.zeros((len(self.levels), n), dtype=np.int64)
         self.missed = np.zeros((len(self.levels), n), dtype=bool)
@@ -38,6 +43,7 @@ class Selective:
         self.wrong[rows] |= (chosen != truth).any(axis=1)
         if self.exclusive:
             self.unknown[rows] = ~truth.any(axis=1)
+        self.least[rows] = np.minimum(self.least[rows], np.where(truth, proba, 2.0).min(axis=1, initial=2.0))
         for k, level in enumerate(self.levels):
             inside = 1.0 - proba <= level
             self.sizes[k, rows] += inside.sum(axis=1)
@@ -54,6 +60,20 @@ class Selective:
         """The mean risk over all coverages: small where the surest are right and the wrong ones unsure."""
         errors = np.cumsum(self.wrong[np.argsort(-self.surety, kind="stable")])
         return float(np.mean(errors / np.arange(1, len(errors) + 1)))
+
+    def check_source(self, trained_on: float) -> None:
+        """Drop promises that come from these documents, by which they are kept by construction.
+
+        Documents held out are known by their nonconformities, as far as no two share one, those of folds by the share
+        `trained_on`.
+        """
+        if self.conformal is None:
+            return
+        both = (Counter(np.round(one, DIGITS).tolist()) for one in (1.0 - self.least, self.conformal.nonconformity))
+        here, there = ({value for value, count in one.items() if count == 1} for one in both)
+        shared = len(here & there) / max(min(len(here), len(there)), 1)
+        self.own = shared if self.conformal.source == "held-out" else trained_on
+        self.missed = self.missed[: 0 if self.own > OWN else len(RATES)]
 
     def promises(self) -> list[dict[str, float]]:
         """Of every rate: the share of documents whose sets held all their labels, their mean size, the share of one."""
@@ -72,4 +92,5 @@ class Selective:
 
     def to_dict(self) -> dict[str, Any]:
         curve: Sequence[Sequence[float]] = [[float(f"{c:.4g}"), float(f"{r:.4g}")] for c, r in self.risk_coverage()]
-        return {"area": self.area(), "risk_coverage": curve, "promises": self.promises()}
+        known = {} if np.isnan(self.own) else {"promised_on": self.own}
+        return {"area": self.area(), "risk_coverage": curve, "promises": self.promises(), **known}

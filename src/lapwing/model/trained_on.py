@@ -25,19 +25,17 @@ class TrainedOn:
     """What `documents` of later have in common with those of a sketch (rising hashes), block after block."""
 
     def __init__(self, sketch: np.ndarray) -> None:
-        self.sketch, self.seen, self.compared = sketch, 0, 0
+        self.sketch, self.compared = sketch, np.empty(0, np.uint64)
 
     def add(self, documents: Any) -> None:
-        if not len(self.sketch):
-            return
-        own = _hashes(documents, self.sketch[-1] if len(self.sketch) >= KEPT else None)
-        self.compared += len(own)
-        self.seen += int(np.isin(own, self.sketch).sum())
+        if len(self.sketch):
+            own = _hashes(documents, self.sketch[-1] if len(self.sketch) >= KEPT else None)
+            self.compared = np.union1d(self.compared, own)
 
     @property
     def share(self) -> float:
-        """Of the documents, NaN where nothing is known."""
-        return self.seen / self.compared if self.compared else float("nan")
+        """Of the different documents, empty ones being one of them; NaN where nothing is known."""
+        return float(np.isin(self.compared, self.sketch).mean()) if len(self.compared) else float("nan")
 
 
 def sketch(documents: Any) -> np.ndarray:

@@ -1,8 +1,9 @@
 """Which documents are held out together: by chance within labels, by groups that stay together, or by time.
 
 Chance goes by what a document holds, not by where it stands: equal documents are held out together, so that none is
-judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing. Only where a
-category chooses for itself and neither groups nor time are given, chance is GLM07's: `shuffled`.
+judged by a fit to its twin; a document of weight 2 is one that stands twice; and order changes nothing. Documents that
+hold nothing (key 0) are no twins: a fit can remember nothing of them. Only where a category chooses for itself and
+neither groups nor time are given, chance is GLM07's: `shuffled`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from lapwing.corpus.moments import moments
 from lapwing.errors import InputError
 from lapwing.shards.sums import row_products
 
@@ -85,7 +87,7 @@ def shuffled(y: np.ndarray, count: int, seed: np.random.SeedSequence) -> Folds:
 
 
 def matrix_keys(X: sp.csr_matrix, seed: np.random.SeedSequence) -> np.ndarray:
-    """A number for every row, drawn by what it holds: equal rows have equal ones, to the bit."""
+    """A number for every row, drawn by what it holds: equal rows have equal ones, to the bit; rows of zeros have 0."""
     return row_products(X, np.random.default_rng(seed).standard_normal(X.shape[1]))
 
 
@@ -101,13 +103,14 @@ def deal(member: sp.csc_matrix, weight: np.ndarray, keys: np.ndarray, count: int
 
     A document counts for the rarest of its labels; those that count for one are put in the order of their keys and
     dealt out in turn, beginning where the last label left off. Documents of one group go together, for the rarest
-    label of any of them; so do documents with one key, and groups that share one. An empty group is none. What has no
-    weight is never held out.
+    label of any of them; so do documents with one key, but 0, and groups that share one. An empty group is none. What
+    has no weight is never held out.
 
     member (n, classes) 0/1; weight, keys (n,); groups (n,) or None
     """
-    present = np.flatnonzero(weight > 0.0)
-    unit_of = (_numbers(keys, len(weight)) if groups is None else _joined(keys, groups))[present]
+    present, same = np.flatnonzero(weight > 0.0), _numbers(keys, len(weight))
+    same = np.where(keys == 0, len(same) + np.arange(len(same)), same)
+    unit_of = (same if groups is None else _joined(same, groups))[present]
     names, unit = np.unique(unit_of, return_inverse=True)
     count = min(count, len(names))
     if count < 2:
@@ -141,8 +144,10 @@ def _is_named(group: Any) -> bool:
 
 def by_time(times: Any, weight: np.ndarray, count: int) -> Folds:
     """The documents in order of time, cut into count + 1 portions: each but the first is held out from fits to all
-    earlier ones. Documents of one moment stay together."""
-    moment = _numbers(times, len(weight))
+    earlier ones. Documents of one moment stay together; moments given as strings are dates (corpus/moments.py)."""
+    if not all(map(_is_named, times)):
+        raise InputError("folds by time need a time for every document; some have none")
+    moment = _numbers(moments(times)[0] if all(isinstance(one, str) for one in times) else times, len(weight))
     earlier = np.concatenate([[0.0], np.cumsum(np.bincount(moment, weights=weight))])[moment]
     fold = np.minimum((earlier * (count + 1) / weight.sum()).astype(np.int64), count) - 1
     if len(np.unique(fold)) < 2:

@@ -37,6 +37,7 @@ from lapwing.text.beside import Beside, with_columns
 from lapwing.text.design import Numbered
 from lapwing.text.gapped import gapped_space
 from lapwing.text.ngrams import NgramSpace, ngram_space
+from lapwing.text.plain import PlainTerms
 from lapwing.text.stored import stored_design
 from lapwing.training.assemble import assemble, run_date
 from lapwing.training.fingerprint import fingerprint
@@ -188,13 +189,21 @@ def _strategy(
     if settings.ngrams is not None:
         space = make_space(corpus, settings, progress)
         apart: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, task))
-        return NgramSearch(task, space, apart), (*space.tokens, apart), lambda: text_keys(corpus.documents, seed)
+        return NgramSearch(task, space, apart), (*space.tokens, apart), partial(_keys, corpus, settings)
     features = make_design(corpus, settings, progress, pool)
     apart = None if validation is None else _validation(validation, features, task)
     if settings.joint:
         check_softmax(len(task), *features.matrix.shape)
     strategy = (Polytomous if settings.joint else OneVsRest)(task, features, apart)
-    return strategy, (features.matrix, features.feature_names, apart), lambda: matrix_keys(features.matrix, seed)
+
+    def keys() -> np.ndarray:
+        own = matrix_keys(features.matrix, seed)
+        if corpus.numeric or corpus.categorical:  # what is beside no words may be the same for many
+            blank = _keys(corpus, settings) == 0
+            own[blank] = np.random.default_rng(seed).standard_normal(int(blank.sum()))
+        return own
+
+    return strategy, (features.matrix, features.feature_names, apart), keys
 
 
 def _validation(corpus: Corpus, features: Design, task: Task) -> tuple[sp.csr_matrix, Targets, np.ndarray]:
@@ -292,9 +301,17 @@ def _dealing(corpus: Corpus, settings: TrainSettings, keys: Callable[[], np.ndar
 
 
 def _keys(corpus: Corpus, settings: TrainSettings) -> np.ndarray:
-    """Of the documents as they were read."""
+    """Of the documents as they were read; 0 for those in which the settings find nothing."""
     seed = np.random.SeedSequence(settings.random_state)
-    return (matrix_keys if corpus.kind == "vectors" else text_keys)(corpus.documents, seed)
+    if corpus.kind == "vectors":
+        return matrix_keys(corpus.documents, seed)
+    keys = text_keys(corpus.documents, seed)
+    terms = PlainTerms(settings.text if corpus.kind == "text" else ready_made(settings.text))
+    values, first, count = np.unique(keys, return_index=True, return_counts=True)
+    again = [
+        k for k in np.flatnonzero(count > 1).tolist() if not any(True for _ in terms(corpus.documents[int(first[k])]))
+    ]
+    return np.where(np.isin(keys, values[again]), 0, keys)
 
 
 def portions(corpus: Corpus, count: int, settings: TrainSettings) -> Folds:

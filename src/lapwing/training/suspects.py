@@ -120,14 +120,14 @@ def agreed(*corpora: Corpus) -> list[dict[str, Any]]:
     ]
 
 
-def _places(corpora: tuple[Corpus, ...]) -> dict[str, list[tuple[Corpus, int]]]:
-    """Where each text stands."""
-    places: dict[str, list[tuple[Corpus, int]]] = {}
+def _places(corpora: tuple[Corpus, ...]) -> dict[Any, list[tuple[Corpus, int]]]:
+    """Where each text stands; every blank one is another."""
+    places: dict[Any, list[tuple[Corpus, int]]] = {}
     for corpus in corpora:
         if corpus.kind == "vectors":
             raise InputError(f"{corpus.name}: equal texts are looked for, and these are vectors")
         for i, text in enumerate(corpus.documents):
-            places.setdefault(text.strip(), []).append((corpus, i))
+            places.setdefault(text.strip() or (len(places),), []).append((corpus, i))
     return places
 
 

@@ -219,10 +219,11 @@ function reliabilityFigure(title, note, found) {
 }
 
 // How many documents are wrong if only the surest are answered, and which promised coverages were kept.
-function riskFigure({ risk_coverage: curve, promises }, exclusive) {
+function riskFigure({ risk_coverage: curve, promises, promised_on: own }, exclusive) {
   const all = (text) => promises.map(text).join(", ");
   const kept = promises.length ? ` Sets promised to hold ${exclusive ? "the right class" : "all categories"} ${all((one) => percent(one.promised, 0))} % of the time `
-    + `did so ${all((one) => percent(one.kept))} % of the time, with ${all((one) => one.mean_size.toFixed(2))} labels on average.` : "";
+    + `did so ${all((one) => percent(one.kept))} % of the time, with ${all((one) => one.mean_size.toFixed(2))} labels on average.`
+    : own > 0.5 ? " The promised sets come from these documents, so that whether they are kept must be tried on others." : "";
   const note = [exclusive ? "if only the surest documents are answered." : "if only the surest documents are answered; a document counts as wrong unless all its categories are right.", kept];
   return figure("Wrong answers", note, (width) => {
     const most = Math.max(0.01, ...curve.map(([, risk]) => risk));
