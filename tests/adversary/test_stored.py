@@ -198,6 +198,7 @@ def _fail(*_: Any, **__: Any) -> None:
 SCORES = [
     ("rows", [0, 1]), ("rows", [0, 1, 1]), ("rows", [0, 1, 99]), ("inside", [0.5]), ("documents", 0), ("edges", []),
     ("edges", [[2.0, 1.0]] * 3), ("edges", [[1.0, 2.0]] * 3), ("counts", [[1, 2], [1], [1, 2]]), ("counts", [[]] * 3),
+    ("positives", [[10**6] * 3] * 3), ("positives", [[1]] * 3), ("weights", [1.0]), ("pointer", [0, 0, 0, 0]),
 ]  # fmt: skip
 
 

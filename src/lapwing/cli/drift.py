@@ -67,10 +67,11 @@ def _read(data: str, reading: dict[str, Any]) -> Corpus:
 def _shown(moved: Drift) -> list[Table | str]:
     tested = [one for one in moved.categories if one.p_value is not None]
     if not tested:
-        lines: list[Table | str] = ["the model keeps no scores of its training documents to hold new ones against"]
+        lines: list[Table | str] = [f"! {moved.remark}"]
     else:
         count = len(moved.alarms) or "none"
         lines = [f"scores moved in {count} of {len(tested)} categories (chance of a false alarm: {moved.rate:g})"]
+        lines += [moved.remark] if moved.remark else []
     if moved.unknown is not None and moved.expected_unknown is not None:
         lines.append(
             f"{100 * moved.unknown:.1f} % of the words of a document are unknown; of documents like those of training "
@@ -84,12 +85,12 @@ def _shown(moved: Drift) -> list[Table | str]:
                 listed = (f"{one.word} {100 * one.then:.2g} → {100 * one.now:.2g} %" for one in some)
                 lines.append(f"  {what}: {', '.join(listed)}")
     grid = table("category", "scores", "p-value", "share then", "now", "interval", left=(0, 1))
-    ranked = sorted(moved.categories, key=lambda one: (1.0 if one.p_value is None else one.p_value, -one.prevalence))
+    ranked = sorted(moved.categories, key=lambda one: -one.prevalence_then)
+    ranked.sort(key=lambda one: 1.0 if one.p_value is None else one.p_value)
     for one in ranked[:CATEGORIES]:
         grid.add_row(
             str(one.category), "moved" if one.moved else "", "" if one.p_value is None else f"{one.p_value:.2g}",
-            f"{100 * one.prevalence_then:.2f} %", f"{100 * one.prevalence:.2f} %",
-            f"{100 * one.low:.2f} to {100 * one.high:.2f} %",
+            f"{100 * one.prevalence_then:.2f} %", *one.share_now,
         )  # fmt: skip
     lines += ["", grid]
     if len(ranked) > CATEGORIES:

@@ -3,23 +3,29 @@
 Words. A term's document frequency then and now, d of n and e of m. Given d + e, e would be hypergeometric if nothing
 had moved; a binomial with probability m/(n+m) has heavier tails, so its p-values err on the safe side.
 
-Scores. Training leaves, of every category, how the scores of documents that the fits had not seen were distributed:
-counts in bins between their quantiles. New scores are counted in the same bins, and
+Scores. Training leaves, of every category, how the scores of its documents were distributed, each as a fit without it
+gives it (training/left_out.py): counts in bins, and how many in each are of the category. New scores are counted in the
+same bins, c documents then and e now, t together, n and m in all, q = m/(n+m). Two tests, the smaller p-value doubled:
 
-    X² = Σ_bins (c/n − e/m)² / (pooled share · (1/n + 1/m)),   about χ² with one degree of freedom less than bins,
-
-not central: a difference of Σ (share now − share then)² / share ≤ 0.005 is none. (Training's scores are those that fits
-without the document would have given it, to second order, see training/left_out.py; and what is smaller matters to
-nobody.)
+    share   S = Σ_bins w e, w the probability that the link gives to the bin, less its mean. Given t every e would be
+            hypergeometric; as with words they are taken as binomial (t, q), which errs on the safe side, and the
+            distribution of their sum is computed, not approximated: exact for categories of a few documents, too.
+    shape   X² = Σ_bins (c/n − e/m)² / (t/(n+m) · (1/n + 1/m)),   about χ² with one degree of freedom less than bins,
+            not central: a difference of Σ (share now − share then)² / share ≤ 0.005 is none, as left-out scores are
+            right to second order only, and what is smaller matters to nobody.
 
 Both lists of p-values are put together by Holm's rule, each by itself: if nothing has moved, the chance of any alarm
 among all categories is at most `rate`, and so it is among all words.
 
-Prevalence. If categories became more or less frequent and nothing else changed, a document's likelihood is Σ_k π_k r_k
-with r_k = p_k(x) / π⁰_k, p_k what the model says and π⁰ the shares in training; its maximum over π is the estimate
-(Saerens, Latinne and Decaestecker 2002, who find it by EM). The interval holds the π_k whose log-likelihood is less
-than ½ χ²(level) · (1 + m/n) below the largest: 1 for the m new documents, m/n for the n that the probabilities were
-learned from, which are as random. Where the words within a category have moved, too, it is only a hint.
+Prevalence. If a category became more or less frequent and nothing else changed, new scores come from π f₁ + (1−π) f₀,
+f₁ and f₀ being those of its documents and of all others. The likelihood of the documents then (labelled) and now
+(not) is maximised over f₁ and f₀ for every π by EM; the estimate is the π where it is largest, the interval all those
+where its logarithm is less than ½ χ²(level) below that. Where both a tenth and ten times the odds of training are
+inside, the scores cannot tell. Without scores of training (softmax, n-grams) a document's likelihood is Σ_k π_k r_k
+with r_k = p_k(x) / π⁰_k, p_k what the model says and π⁰ the shares in training (Saerens, Latinne and Decaestecker 2002,
+who maximise it by EM), and ½ χ²(level) · (1 + m/n) is taken for the interval, for the n documents that the
+probabilities were learned from are as random as the m new ones. Where the words within a category have moved, too, a
+share is only a hint.
 """
 
 from __future__ import annotations
@@ -42,9 +48,18 @@ from lapwing.text.matching import NgramWeighting
 RATE = 0.05
 LEVEL = 0.95
 LEAST_EXPECTED = 5.0  # documents in a bin, by the pooled shares; bins of fewer are joined to their neighbours
-STEPS = 60  # of a bisection
+TOLERATED = 0.005  # Σ (share now − share then)² / share, up to which a difference is none
+LEVELS = 64  # of the weights of bins where their sum is tested,
+MOST_SUMS = 1 << 17  # and values of that sum, fewer levels where there would be more
+LEAST_P = 1e-12  # smaller ones are rounding
 EM_STEPS = 500
-MOST_WORDS = 200
+LOGITS = np.linspace(-14.0, 14.0, 281)  # of the shares that are tried,
+MIXTURE_STEPS = 60  # with as many steps of EM,
+OWN_BINS = 10  # over so many bins, and at least
+LEAST_OWN = 2  # documents of the category in each
+TENFOLD = np.log(10.0)
+
+Bins = tuple[np.ndarray, np.ndarray]  # documents in each bin of scores, then and now
 
 
 @dataclass(frozen=True)
@@ -64,7 +79,8 @@ class CategoryDrift:
     statistic, p_value   X² and Holm's p-value over all categories; None where training kept no scores of it
     moved                whether that is an alarm
     then, now            shares of the scores in each bin
-    prevalence_then, prevalence, low, high   its share of documents in training; estimated, now, with an interval
+    prevalence_then, prevalence, low, high   its share of documents in training; estimated, now, with an interval:
+                         None where the scores cannot tell
     """
 
     category: Hashable
@@ -74,9 +90,16 @@ class CategoryDrift:
     then: list[float]
     now: list[float]
     prevalence_then: float
-    prevalence: float
-    low: float
-    high: float
+    prevalence: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def share_now(self) -> tuple[str, str]:
+        """The estimate and its interval, to be shown."""
+        if self.prevalence is None or self.low is None or self.high is None:
+            return "cannot tell", ""
+        return f"{100 * self.prevalence:.2f} %", f"{100 * self.low:.2f} to {100 * self.high:.2f} %"
 
 
 @dataclass(frozen=True)
@@ -89,6 +112,7 @@ class Drift:
     unknown          share of a document's distinct words that training did not have; expected_unknown what it would be
                      for more documents like those of training (Good and Turing: words of one document, of all)
     measured         with labels: what the model is worth on these documents, beside what it was on unseen ones then
+    remark           what of the scores could not be compared, and why; None where all were
     """
 
     documents: int
@@ -99,6 +123,7 @@ class Drift:
     unknown: float | None
     expected_unknown: float | None
     measured: dict[str, dict[str, float | None]] | None
+    remark: str | None
 
     @property
     def alarms(self) -> list[Hashable]:
@@ -129,38 +154,171 @@ def drift(model: Any, corpus: Corpus, *, rate: float = RATE, level: float = LEVE
     reference = ScoreReference.of_model(model)
     documents = in_columns(corpus, model)
     matrix = model.vectors(documents)
-    scores = model.scores(matrix)
     words, tested, unknown, expected = _words(model, documents, matrix, rate)
     return Drift(
         documents=len(corpus),
         rate=rate,
-        categories=_categories(model, reference, scores, rate, level),
+        categories=_categories(model, reference, matrix, rate, level),
         words=words,
         words_tested=tested,
         unknown=unknown,
         expected_unknown=expected,
         measured=_measured(model, matrix, corpus),
+        remark=_remark(model, reference),
     )
 
 
+def _remark(model: LinearModel, reference: ScoreReference) -> str | None:
+    if reference.rows:
+        left = len(model.categories) - len(reference.rows)
+        return f"no scores of training documents are kept for {left} categories" if left else None
+    if "scores" in model.held_out:
+        return (
+            "an earlier release kept the scores of this model's training documents in a form that new scores cannot be "
+            "compared with; words are compared; train the model anew to compare scores"
+        )
+    return "the model keeps no scores of its training documents to compare new ones with"
+
+
 def _categories(
-    model: LinearModel, reference: ScoreReference, scores: np.ndarray, rate: float, level: float
+    model: LinearModel, reference: ScoreReference, matrix: Any, rate: float, level: float
 ) -> list[CategoryDrift]:
-    tests = {row: reference.test(row, scores[:, row], LEAST_EXPECTED) for row in reference.rows}
-    adjusted = holm(np.array([one[1] for one in tests.values()]))
-    p_values = dict(zip(tests, adjusted.tolist(), strict=True))
+    scores = reference.scores(model, matrix)
+    bins = {row: (reference.counts[k], reference.bins(k, scores[:, k])) for k, row in enumerate(reference.rows)}
+    shape = {row: shape_test(*both) for row, both in bins.items()}
+    smaller = []
+    for k, (row, both) in enumerate(bins.items()):
+        worth = model.probability(reference.centres(k))
+        smaller.append(min(2.0 * min(share_test(*both, worth), shape[row][1]), 1.0))
+    p_values = dict(zip(bins, holm(np.array(smaller)).tolist(), strict=True))
     before = reference.prevalence(model)
-    shares = prevalences(model.class_proba(scores), before, model.exclusive, reference.documents, level)
+    shares = _shares(model, reference, matrix, bins, before, level)
     of_class = len(model.classes) - len(model.categories)
     rows = []
     for row, label in enumerate(model.categories):
-        k = row + of_class
-        then, now = reference.shares(row, scores[:, row]) if row in tests else ([], [])
         p_value = p_values.get(row)
         moved = p_value is not None and p_value <= rate
-        statistic = tests[row][0] if row in tests else None
-        rows.append(CategoryDrift(label, statistic, p_value, moved, then, now, float(before[k]), *shares[k].tolist()))
+        then, now = ((part / part.sum()).tolist() for part in bins[row]) if row in bins else ([], [])
+        statistic = shape[row][0] if row in bins else None
+        k = row + of_class
+        rows.append(CategoryDrift(label, statistic, p_value, moved, then, now, float(before[k]), *shares[k]))
     return rows
+
+
+def _shares(
+    model: LinearModel, reference: ScoreReference, matrix: Any, bins: dict[int, Bins], before: np.ndarray, level: float
+) -> list[tuple[float, float, float] | tuple[None, None, None]]:
+    """Of every class its share now and the ends of the interval, or nothing where the scores cannot tell."""
+    from scipy.special import chdtri, logit
+
+    if reference.rows:
+        fall = 0.5 * float(chdtri(1, 1.0 - level))
+        found = {row: mixture(reference.positives[k], bins[row], fall) for k, row in enumerate(reference.rows)}
+        if len(model.classes) > len(model.categories):
+            [(share, low, high)] = found.values()
+            found = {0: (1.0 - share, 1.0 - high, 1.0 - low), 1: (share, low, high)}
+    else:
+        proba = model.class_proba(model.scores(matrix))
+        estimates = prevalences(proba, before, model.exclusive, reference.documents, level)
+        found = {k: (share, low, high) for k, (share, low, high) in enumerate(estimates.tolist())}
+    away = {k: logit([share[1], before[k], share[2]]) for k, share in found.items()}
+    told = [k for k, (low, then, high) in away.items() if then - low < TENFOLD or high - then < TENFOLD]
+    return [found[k] if k in told else (None, None, None) for k in range(len(model.classes))]
+
+
+def share_test(then: np.ndarray, now: np.ndarray, worth: np.ndarray) -> float:
+    """The p-value of Σ worth·now, given how many documents of both together are in each bin."""
+    total = then + now
+    centred = worth - worth @ total / total.sum()
+    largest = float(np.abs(centred).max())
+    if largest < 1e-12:
+        return 1.0
+    levels = np.clip(MOST_SUMS * largest / (np.abs(centred) @ total), 1.0, LEVELS)
+    points = np.rint(centred * (levels / largest)).astype(np.int64)
+    least, size = int(np.minimum(points, 0) @ total), int(np.abs(points) @ total) + 1
+    turn, share = np.exp(-2j * np.pi / size * np.arange(size // 2 + 1)), now.sum() / total.sum()
+    law = np.ones(len(turn), dtype=complex)  # the characteristic function of the sum of binomials
+    for point, count in zip(points.tolist(), total.tolist(), strict=True):
+        law *= (1.0 - share + share * turn**point) ** count if point else 1.0
+    chance = np.maximum(np.roll(np.fft.irfft(law, size), -least), 0.0)
+    at = int(points @ now) - least
+    return float(np.clip(2.0 * min(chance[: at + 1].sum(), chance[at:].sum()), LEAST_P, 1.0))
+
+
+def shape_test(then: np.ndarray, now: np.ndarray) -> tuple[float, float]:
+    """(X², p-value) that scores are distributed as then; bins of fewer documents than expected are joined."""
+    from scipy.special import chndtr
+
+    then, now = _joined(then, now)
+    n, m = float(then.sum()), float(now.sum())
+    if len(then) < 2:
+        return 0.0, 1.0
+    pooled = (then + now) / (n + m)
+    statistic = float(np.sum((then / n - now / m) ** 2 / pooled) / (1.0 / n + 1.0 / m))
+    small = TOLERATED / (1.0 / n + 1.0 / m)
+    return statistic, max(float(1.0 - chndtr(statistic, len(then) - 1, small)), LEAST_P)
+
+
+def _joined(then: np.ndarray, now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbouring bins together until either side would have enough documents by the pooled shares."""
+    n, m = float(then.sum()), float(now.sum())
+    enough = LEAST_EXPECTED * (n + m) / min(n, m)
+    bins: list[list[float]] = []
+    for a, b in zip(then.tolist(), now.tolist(), strict=True):
+        if bins and sum(bins[-1]) < enough:
+            bins[-1] = [bins[-1][0] + a, bins[-1][1] + b]
+        else:
+            bins.append([a, b])
+    if len(bins) > 1 and sum(bins[-1]) < enough:
+        a, b = bins.pop()
+        bins[-1] = [bins[-1][0] + a, bins[-1][1] + b]
+    joined = np.array(bins)
+    return joined[:, 0], joined[:, 1]
+
+
+def mixture(own: np.ndarray, both: Bins, fall: float) -> tuple[float, float, float]:
+    """The share π of the category among new documents, and the ends of its interval, by profile likelihood.
+
+    own    documents of the category in each bin; bins are joined from above until each has its part of them, for what
+           f₁ is in more bins they cannot say
+    both   all documents in each bin, then and now
+    """
+    from scipy.special import expit, xlogy
+
+    above = (own[::-1].cumsum() - own[::-1])[::-1]
+    group = np.unique(above // max(LEAST_OWN, own.sum() / OWN_BINS), return_inverse=True)[1]
+    own, then, now = (np.bincount(group, weights=part) for part in (own, *both))
+    share, even = expit(LOGITS)[:, None], (then + now) / (then.sum() + now.sum())
+    inside, outside = (own + even) / (own.sum() + 1.0), (then - own + even) / (then.sum() - own.sum() + 1.0)
+    for _ in range(MIXTURE_STEPS):
+        mine = now * share * inside / np.maximum(share * inside + (1.0 - share) * outside, 1e-300)
+        inside, outside = own + mine, then - own + now - mine
+        inside /= inside.sum(axis=1, keepdims=True)
+        outside /= outside.sum(axis=1, keepdims=True)
+    mixed = share * inside + (1.0 - share) * outside
+    height = (xlogy(own, inside) + xlogy(then - own, outside) + xlogy(now, mixed)).sum(axis=1)
+    return _peak(height, fall)
+
+
+def _peak(height: np.ndarray, fall: float) -> tuple[float, float, float]:
+    """The share of `LOGITS` where the log likelihood is largest, and those where it has fallen by `fall`."""
+    from scipy.special import expit
+
+    best, end = int(height.argmax()), len(LOGITS) - 1
+    within = np.flatnonzero(height >= height[best] - fall)
+
+    def crossing(inner: int, outer: int) -> float:
+        part = (height[inner] - height[best] + fall) / (height[inner] - height[outer])
+        return float(expit(LOGITS[inner] + part * (LOGITS[outer] - LOGITS[inner])))
+
+    low = 0.0 if within[0] == 0 else crossing(within[0], within[0] - 1)
+    high = 1.0 if within[-1] == end else crossing(within[-1], within[-1] + 1)
+    if best in (0, end):
+        return best / end, low, high
+    before, most, after = height[best - 1 : best + 2]
+    bend = before - 2.0 * most + after
+    top = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
+    return float(expit(LOGITS[best] + top * (LOGITS[1] - LOGITS[0]))), low, high
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
@@ -217,7 +375,7 @@ def _words(
 
 def prevalences(proba: np.ndarray, before: np.ndarray, exclusive: bool, learned_from: int, level: float) -> np.ndarray:
     """(classes, 3): the share of every class, and the ends of its interval."""
-    from scipy.special import chdtri
+    from scipy.special import chdtri, expit
 
     fall = 0.5 * float(chdtri(1, 1.0 - level)) * (1.0 + len(proba) / max(learned_from, 1))
     known = np.clip(before, 1e-12, 1.0 - 1e-12)
@@ -228,7 +386,12 @@ def prevalences(proba: np.ndarray, before: np.ndarray, exclusive: bool, learned_
         total = inside @ shares
         rest = np.maximum(1.0 - shares, 1e-300)
         outside = np.maximum(total[:, None] - shares * inside, 0.0) / rest
-    return np.array([_share(inside[:, k], outside[:, k], fall) for k in range(proba.shape[1])])
+    shares = expit(LOGITS)
+    mixed = (
+        np.array([np.log(np.maximum(p * a + (1.0 - p) * b, 1e-300)).sum() for p in shares])
+        for a, b in zip(inside.T, outside.T, strict=True)
+    )
+    return np.array([_peak(height, fall) for height in mixed])
 
 
 def _em(ratio: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -242,30 +405,6 @@ def _em(ratio: np.ndarray, shares: np.ndarray) -> np.ndarray:
         if done:
             break
     return np.asarray(shares)
-
-
-def _share(inside: np.ndarray, outside: np.ndarray, fall: float) -> tuple[float, float, float]:
-    """The π in [0, 1] with the largest Σ ln(π a + (1−π) b), which is concave, and where it has fallen by `fall`."""
-
-    def slope(share: float) -> float:
-        return float(np.sum((inside - outside) / np.maximum(share * inside + (1.0 - share) * outside, 1e-300)))
-
-    def height(share: float) -> float:
-        return float(np.sum(np.log(np.maximum(share * inside + (1.0 - share) * outside, 1e-300))))
-
-    best = _bisect(lambda share: slope(share) > 0.0, 0.0, 1.0)
-    most = height(best)
-    low = 0.0 if height(0.0) >= most - fall else _bisect(lambda share: height(share) < most - fall, 0.0, best)
-    high = 1.0 if height(1.0) >= most - fall else _bisect(lambda share: height(share) >= most - fall, best, 1.0)
-    return best, low, high
-
-
-def _bisect(below: Any, low: float, high: float) -> float:
-    """Where `below` turns from true to false."""
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if below(middle) else (low, middle)
-    return 0.5 * (low + high)
 
 
 def _measured(model: LinearModel, matrix: Any, corpus: Corpus) -> dict[str, dict[str, float | None]] | None:

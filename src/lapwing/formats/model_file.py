@@ -324,7 +324,7 @@ def _build(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> LinearMode
     if calibration is not None:
         weights, intercepts = calibration.predicting
         _need(np.isfinite(weights.data).all() and np.isfinite(intercepts).all(), "calibrated weights are not finite")
-    check_held_out(header.get("held_out", {}), rows)
+    check_held_out(header.get("held_out", {}), rows, weights.shape[1])
     model = LinearModel(
         link=header["link"],
         classes=classes,

@@ -35,29 +35,42 @@ SHAPE = {
 }  # fmt: skip
 HELD_OUT = {
     "folds": count, "documents": count, "categories": count, "macro_f1": number, "micro_f1": number,
-    "scores?": {"documents": count, "rows": [count], "edges": [[number]], "counts": [[count]], "inside": [number]},
+    "scores?": {
+        "documents": count, "rows": [count], "edges": [[number]], "counts": [[count]], "positives?": [[count]],
+        "inside": [number], "weights?": [number], "columns?": [count], "pointer?": [count], "intercepts?": [number],
+    },
     "accuracy?": number, "relative_log_loss": maybe(number), "expected_calibration_error": maybe(number),
 }  # fmt: skip
 
 
-def check_held_out(record: Any, rows: int) -> None:
-    """The same for how a model of so many rows fared with unseen documents; it may say nothing."""
+def check_held_out(record: Any, rows: int, columns: int) -> None:
+    """The same for how a model of so many rows and columns fared with unseen documents; it may say nothing."""
     if record == {}:
         return
     check(record, HELD_OUT, "held_out")
     if "scores" in record:
-        _check_scores(record["scores"], rows)
+        _check_scores(record["scores"], rows, columns)
 
 
-def _check_scores(scores: Any, rows: int) -> None:
-    """Bins of some rows: edges that rise, and as many counts and one more."""
+def _check_scores(scores: Any, rows: int, columns: int) -> None:
+    """Bins of some rows: edges that rise, and as many counts and one more; and sparse weights by which they came."""
     edges, counts, of = scores["edges"], scores["counts"], scores["rows"]
-    same = len(of) == len(edges) == len(counts) == len(scores["inside"])
+    own = scores.get("positives", [[0] * len(one) for one in counts])
+    same = len(of) == len(edges) == len(counts) == len(own) == len(scores["inside"])
     if not same or len(set(of)) < len(of) or any(row >= rows for row in of) or not scores["documents"]:
         raise ValueError("held_out.scores are not those of some categories")
-    bins = {len(one) for one in edges} | {len(one) - 1 for one in counts}
-    if len(bins) > 1 or any(one != sorted(one) for one in edges) or any(sum(one) < 1 for one in counts):
+    sizes = all(len(a) + 1 == len(b) == len(c) for a, b, c in zip(edges, counts, own, strict=True))
+    if not sizes or any(one != sorted(one) for one in edges) or any(sum(one) < 1 for one in counts):
         raise ValueError("held_out.scores are not counted between edges that rise")
+    if any(a > b for inside, all_ in zip(own, counts, strict=True) for a, b in zip(inside, all_, strict=True)):
+        raise ValueError("held_out.scores count more documents of a category than of all")
+    if parts := {name: scores[name] for name in ("weights", "columns", "pointer", "intercepts") if name in scores}:
+        ends, at = parts.get("pointer", []), parts.get("columns", [])
+        fit = len(parts) == 4 and len(ends) == len(of) + 1 and len(parts["intercepts"]) == len(of) and ends[0] == 0
+        if not fit or ends != sorted(ends) or ends[-1] != len(at) or len(at) != len(parts["weights"]):
+            raise ValueError("held_out.scores come from weights that do not fit their categories")
+        if max(at, default=-1) >= columns:
+            raise ValueError("held_out.scores come from weights of features that there are not")
 
 
 def check_provenance(record: Any) -> None:

@@ -38,7 +38,7 @@ def _tested(moved: Drift) -> list[CategoryDrift]:
 def _scores(moved: Drift) -> str:
     tested = _tested(moved)
     if not tested:
-        return section("Scores", paragraph("The model keeps no scores of its training documents to compare with."))
+        return section("Scores", paragraph(f"Nothing compared: {moved.remark}."))
     rows = [
         (one.category, f"{one.statistic:.1f}", f"{one.p_value:.3g}", "moved" if one.moved else "") for one in tested
     ]
@@ -47,25 +47,24 @@ def _scores(moved: Drift) -> str:
         [(str(one.category), one.then, one.now) for one in tested[:MOST_PICTURES]],
     )
     said = "p-values are adjusted for the number of categories: any of them below the rate is an alarm."
-    if left := len(moved.categories) - len(tested):
-        said += f" {left} of {len(moved.categories)} have no scores of training to be held against."
+    if moved.remark is not None:
+        said += f" Not all are compared: {moved.remark}."
     return section("Scores", pictures, paragraph(said, note=True),
                    table(("category", "X²", "p-value", "alarm"), rows, words=(3,)))  # fmt: skip
 
 
 def _shares(moved: Drift) -> str:
-    ranked = sorted(moved.categories, key=lambda one: -max(one.prevalence, one.prevalence_then))
+    ranked = sorted(moved.categories, key=lambda one: -max(one.prevalence or 0.0, one.prevalence_then))
+    known = [one for one in ranked if one.prevalence is not None][:30]
     picture = intervals(
         "Estimated share of documents now, in percent, with its interval; the ring is the share in training",
-        [(str(one.category), 100 * one.low, 100 * one.prevalence, 100 * one.high) for one in ranked[:30]],
-        [100 * one.prevalence_then for one in ranked[:30]],
+        [(str(one.category), *(100 * (x or 0.0) for x in (one.low, one.prevalence, one.high))) for one in known],  # type: ignore[misc]
+        [100 * one.prevalence_then for one in known],
     )
-    rows = [
-        (one.category, f"{100 * one.prevalence_then:.2f} %", f"{100 * one.prevalence:.2f} %",
-         f"{100 * one.low:.2f} to {100 * one.high:.2f} %")
-        for one in ranked
-    ]  # fmt: skip
-    return section("How frequent categories are", picture, table(("category", "in training", "now", "interval"), rows))
+    rows = [(one.category, f"{100 * one.prevalence_then:.2f} %", *one.share_now) for one in ranked]
+    said = paragraph("Cannot tell: both a tenth and ten times the odds of training agree with the scores.", note=True)
+    grid = table(("category", "in training", "now", "interval"), rows)
+    return section("How frequent categories are", picture if known else "", said, grid)
 
 
 def _words(moved: Drift) -> str:

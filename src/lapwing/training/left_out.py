@@ -8,7 +8,11 @@ coefficients, d_i = c_i loss''(r_i) and a_i = x_iᵀH⁻¹x_i,
 
 A feature that no other document has would be gone: its part of the score is taken away, and H is without it.
 So scored, training documents are to the model what new ones are: scores by fits to four fifths of the documents are
-not, as those fits are surer of less. This is what `lapwing drift` holds new scores against.
+not, as those fits are surer of less. This is what `lapwing drift` compares new scores with.
+
+Under a sparse prior the step ends where it would carry the score past the intercept: coefficients end at 0. Many new
+documents will have exactly a score that many training documents have, such as the intercept where they hold none of
+the kept features. There the score is kept as it is, so that ties remain ties.
 """
 
 from __future__ import annotations
@@ -30,10 +34,11 @@ from lapwing.training.held_out import sample_rows
 if TYPE_CHECKING:
     from lapwing.training.one_vs_rest import OneVsRest
 
-MOST_KEPT = 800  # coefficients: more take too long to factorise for every category
-AT_A_TIME = 1 << 14  # documents whose products are added up,
+MOST_KEPT = 2500  # coefficients: more take too long to factorise for every category
+AT_A_TIME = 1 << 12  # documents whose products are added up,
 MOST_ENTRIES = 1 << 22  # and entries of kept columns that are taken from the columns, not out of all rows
-MOST_DOCUMENTS = 1000  # scored so; what is asked is how they are distributed
+MOST_SCORES = 1 << 23  # documents times categories that are scored so, documents drawn at random where there are more
+MIN_TIES = 10  # documents of equal score, from which on that score is kept
 
 
 def left_out_scores(
@@ -60,10 +65,24 @@ def left_out_scores(
         H += (part.T @ part.multiply(bend[documents, None])).toarray()
     H[np.diag_indices_from(H)] += prior.l2[np.append(kept, len(beta) - 1)] + 1e-10 * H.trace() / len(H)
     rows = _with_constant(X[sample][:, kept])
-    solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(H, lower=True), rows.T.toarray())
-    a = np.asarray(rows.multiply(solved.T).sum(axis=1)).ravel()
+    inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(H, lower=True), np.eye(len(H)))
+    a = np.empty(len(sample))
+    for first in range(0, len(sample), AT_A_TIME):
+        part = rows[first : first + AT_A_TIME]
+        a[first : first + AT_A_TIME] = part.multiply(part @ inverse).sum(axis=1).ravel()
     shrunk = np.maximum(1.0 - bend[sample] * a, 1e-3)
-    return np.asarray(without[sample] - weight[sample] * theta[sample] * y[sample] * a / shrunk)
+    before = without[sample]
+    after = before - weight[sample] * theta[sample] * y[sample] * a / shrunk
+    if prior.l1[kept].all():
+        after = np.where((after - beta[-1]) * (before - beta[-1]) < 0.0, beta[-1], after)
+    return np.where(_tied(before), before, after)
+
+
+def _tied(scores: np.ndarray) -> np.ndarray:
+    """Where at least `MIN_TIES` are equal but for rounding."""
+    unit = 1e-9 * max(float(np.abs(scores).max(initial=0.0)), 1e-300)
+    _, group, sizes = np.unique(np.round(scores / unit), return_inverse=True, return_counts=True)
+    return np.asarray(sizes[group] >= MIN_TIES)
 
 
 def _blocks(X: sp.csr_matrix, columns: sp.csc_matrix, kept: np.ndarray) -> Iterator[tuple[slice, sp.csr_matrix]]:
@@ -87,9 +106,10 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
     settings, task, X = strategy.settings, strategy.task, strategy.features.X
     if settings.standardize or strategy.pruning or not strategy.features.prior.convex or not strategy.shares_columns:
         return {}
-    few = np.arange(X.shape[0])
-    if len(few) > MOST_DOCUMENTS:
-        few = np.sort(np.random.default_rng(settings.random_state).permutation(len(few))[:MOST_DOCUMENTS])
+    some = [row for row in sample_rows(task, every=False).tolist() if fits[row].features.size]
+    few, most = np.arange(X.shape[0]), MOST_SCORES // max(len(some), 1)
+    if len(few) > most:
+        few = np.sort(np.random.default_rng(settings.random_state).permutation(len(few))[:most])
 
     by_column = X.tocsc()
 
@@ -101,7 +121,6 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
         weight = task.document_weights(row)
         return left_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few, by_column)
 
-    some = [row for row in sample_rows(task, every=False).tolist() if fits[row].features.size]
     scored = dict(zip(some, run_all(one, some, n_jobs=settings.n_jobs), strict=True))
     rows = [row for row, own in scored.items() if own is not None]
     if not rows:
@@ -109,5 +128,6 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
     scores = np.column_stack([np.asarray(scored[row]) for row in rows])
     if model.calibration is not None:
         scores = scores * model.calibration.slope[rows] + model.calibration.offset[rows]
-    inside = np.array([np.average(task.signs(row) > 0.0, weights=task.weights) for row in rows])
-    return {"scores": ScoreReference.of(rows, scores, inside).to_dict()}
+    member = np.column_stack([task.signs(row) > 0.0 for row in rows])
+    inside = np.average(member, axis=0, weights=task.weights)
+    return {"scores": ScoreReference.of(rows, scores, member[few], inside).to_dict()}

@@ -24,6 +24,7 @@ from lapwing.model import LinearModel
 from lapwing.model.calibration import Calibration, Coupling
 from lapwing.model.linear import FitSummary, as_model
 from lapwing.model.memory import Memory
+from lapwing.model.reference import ScoreReference
 from lapwing.model.trained_on import KEPT, sketch
 from lapwing.selection.folds import Folds, deal, matrix_keys
 from lapwing.solvers import sequential
@@ -338,11 +339,16 @@ class Update:
         return decisions.coupling if decisions is not None and self._all else self.old.coupling
 
     def _held_out(self, decisions: Decisions | None) -> dict[str, Any]:
-        """Of new documents, or as it was; scores to hold later ones against are those of before."""
-        if decisions is None or not self._all:
-            return self.old.held_out
-        scores = self.old.held_out.get("scores")
-        return decisions.summary | ({} if scores is None else {"scores": scores})
+        """Of new documents, or as it was; with the scores of all to compare later ones with (model/reference.py)."""
+        known, now = self.old.held_out, self.columns
+        summary = known if decisions is None or not self._all else decisions.summary
+        before = ScoreReference.of_model(self.old)
+        if not before.rows:
+            return summary | {name: known[name] for name in ("scores",) if name in known}
+        carried = before.moved_to(self.old, now.moved, now.ratio, self.width)
+        member = np.column_stack([self.task.signs(row) > 0.0 for row in before.rows])
+        inside = np.average(member, axis=0, weights=self.task.weights)
+        return summary | {"scores": carried.plus(carried.scores(self.old, now.X), member, inside).to_dict()}
 
     def _fits(self, results: list[FitResult]) -> FitSummary:
         of = {
