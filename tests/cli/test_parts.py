@@ -74,9 +74,7 @@ def test_parts_that_changed_are_answered_anew(
     with open(out / "parts.json", "ab") as stream:
         stream.write(b'{"part": "part-1.jso')  # a run that was stopped
     assert "2 parts were there already" in run(*command).err
-    (out / "parts.json").write_bytes(
-        (out / "parts.json").read_bytes().split(b"\n")[0]
-    )  # as release 0.2 wrote it
+    (out / "parts.json").write_bytes((out / "parts.json").read_bytes().split(b"\n")[0])  # as release 0.2 wrote it
     assert "2 parts changed, or it is not known" in run(*command).err
 
     def stops(shared: object, data: str) -> object:
