@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,50 @@ def test_it_goes_on_after_a_stop(
     assert "1 parts were there already" in again.err
     assert seen == [f"part-{k}.jsonl" for k in (0, 1, 1, 2)]
     assert "another model, or of other options" in run(*command, "--top", "1").complaint
+
+
+def test_parts_that_changed_are_answered_anew(
+    run: Command, model: Path, parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, out = ["classify", model, parts / "*.jsonl", "-o", tmp_path / "out"], tmp_path / "out"
+    assert run(*command).code == 0
+    first = parts / "part-0.jsonl"
+    before, times = first.read_text(), first.stat()
+    first.write_text(before.replace("oil and gas", "rye and oat"))
+    os.utime(first, ns=(times.st_atime_ns, times.st_mtime_ns))  # neither size nor time tell
+    again = run(*command)
+    assert "1 parts changed" in again.err
+    assert "2 parts were there already" in again.err
+    assert (out / "part-0.jsonl.tsv").read_text() == run("classify", model, first).out
+    assert "3 parts were there already" in run(*command).err
+
+    (parts / "part-2.jsonl").unlink()
+    assert "! 1 files in" in run(*command).err
+
+    with open(out / "parts.json", "ab") as stream:
+        stream.write(b'{"part": "part-1.jso')  # a run that was stopped
+    assert "2 parts were there already" in run(*command).err
+    (out / "parts.json").write_bytes((out / "parts.json").read_bytes().split(b"\n")[0])  # as release 0.2 wrote it
+    assert "2 parts changed, or it is not known" in run(*command).err
+
+    def stops(shared: object, data: str) -> object:
+        raise InputError("stopped")
+
+    monkeypatch.setattr(classify, "answered", stops)
+    first.write_text(before)
+    assert run(*command).code != 0
+    assert not (out / "part-0.jsonl.tsv").exists()  # rather than the answers to another text
+
+
+def test_what_is_above_a_category_is_part_of_the_answers(
+    run: Command, model: Path, parts: Path, tmp_path: Path
+) -> None:
+    broader = tmp_path / "broader.tsv"
+    broader.write_text("grain\tfood\n")
+    command = ["classify", model, parts / "*.jsonl", "-o", tmp_path / "out", "--broader", broader]
+    assert run(*command).code == 0
+    broader.write_text("grain\tgoods\n")
+    assert "other options" in run(*command).complaint
 
 
 def test_addresses_by_fsspec(run: Command, model: Path, parts: Path, tmp_path: Path) -> None:

@@ -120,6 +120,24 @@ def test_truncated_tar(tmp_path: Path) -> None:
     assert kept.skipped >= 1
 
 
+@pytest.mark.parametrize("packing", ["", ".gz", ".xz"])
+def test_a_tar_cut_between_two_members(tmp_path: Path, packing: str) -> None:
+    """Without the blocks of zeros that every tar program writes, nothing says that a download came to its end."""
+    whole = packed({f"{'xy'[i % 2]}/{i}": b"text %d" % i for i in range(6)}, ".tar")
+    path = tmp_path / f"a.tar{packing}"
+    pack = COMPRESS.get(packing, bytes)
+    for members in range(1, 7):
+        path.write_bytes(pack(whole[: 1024 * members]))
+        with pytest.raises(CorpusError, match=r"a\.tar.*its end is not marked"):
+            corpus.read(path)
+        if members > 1:
+            kept = corpus.read(path, skip_bad=True)
+            assert (len(kept), kept.skipped) == (members, 1)
+    for zeros in (512, 1024, 10240):  # GNU tar takes a single block for the end, with a remark
+        path.write_bytes(pack(whole[: 1024 * 6] + bytes(zeros)))
+        assert len(corpus.read(path)) == 6
+
+
 def test_broken_tar_header_is_not_taken_for_the_end(tmp_path: Path) -> None:
     data = bytearray(packed({"x/1": b"a", "y/2": b"b", "y/3": b"c"}, ".tar"))
     data[2 * 1024 + 150] ^= 255  # in the checksum of the third header

@@ -18,6 +18,7 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing import MAPClassifier, TextClassifier
+from lapwing.cli import _parts
 from lapwing.corpus import Corpus, read
 from lapwing.engine import Cluster, Threads, connect
 from lapwing.engine import cluster as engine_cluster
@@ -193,6 +194,57 @@ def test_what_cannot_be_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
         connect("tcp://127.0.0.1:9", workers=2)
 
 
+@pytest.mark.parametrize("content", [None, "", "[1", "{}", "[]", '{"address": 5}', '{"Client": 1, "address": null}'])
+def test_a_json_file_that_is_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None) -> None:
+    monkeypatch.setattr(engine_cluster, "ANSWER", 0.3)
+    if content is not None:
+        (tmp_path / "scheduler.json").write_text(content)
+    with pytest.raises(InputError, match=r"the JSON file of a Dask scheduler at .*scheduler\.json, and it"):
+        connect(str(tmp_path / "scheduler.json"))
+
+
+def test_a_local_cluster_listens_on_this_machine_alone(client: Any) -> None:
+    psutil = pytest.importorskip("psutil", reason="psutil is not installed")
+    one = psutil.Process()
+    open_ = [each for process in (one, *one.children(recursive=True)) for each in process.net_connections("inet")]
+    listening = [each.laddr for each in open_ if each.status == psutil.CONN_LISTEN]
+    assert len(listening) >= 5  # of the scheduler, its dashboard, two workers and those who watch them
+    assert {address.ip for address in listening} <= {"127.0.0.1", "::1"}
+    assert f":{next(iter(client.scheduler_info()['services'].values()))}/" in client.dashboard_link
+
+
+def lines_of(shared: str, name: str) -> str:
+    return shared + Path(name).read_text()
+
+
+def test_parts_are_those_of_the_command_wherever_workers_are(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative names: a worker in another folder has other files under them."""
+    for folder, text in (("here", "many\n" * 8000), ("elsewhere", "three\n" * 3)):
+        (tmp_path / folder / "parts").mkdir(parents=True)
+        (tmp_path / folder / "parts" / "a.txt").write_text(text)
+    folders = client.run(os.getcwd)
+    monkeypatch.chdir(tmp_path / "here")
+    client.run(os.chdir, str(tmp_path / "elsewhere"))
+    more = (lines_of, "of ", "key", "tsv", Cluster(client))
+    try:
+        assert _parts.classify_parts("parts/*.txt", "out", *more) == 0
+        assert Path("out/a.txt.tsv").read_text() == "of " + "many\n" * 8000
+        path = tmp_path / "here" / "parts" / "a.txt"
+        content_of = _parts.content_of
+        with monkeypatch.context() as patched:  # as if the file were another one at the worker's
+            patched.setattr(_parts, "content_of", lambda name: [1, "other"])
+            with pytest.raises(InputError, match=r"has 40,000 bytes on the worker tcp://\S+ and 1 where the command"):
+                _parts.classify_parts("parts/*.txt", "other", *more)
+        with monkeypatch.context() as patched:  # and as if it saw none
+            patched.setattr(_parts, "content_of", lambda name: [content_of(name), path.unlink()][0])
+            with pytest.raises(InputError, match=r"the worker tcp://\S+ cannot read .*a\.txt: No such file"):
+                _parts.classify_parts("parts/*.txt", "none", *more)
+    finally:
+        client.run(os.chdir, next(iter(folders.values())))
+
+
 def test_a_scheduler_and_two_workers_started_by_hand(tmp_path: Path) -> None:
     """As docs/cluster.md has it, each in a process of its own."""
     data = tmp_path / "data.csv"
@@ -213,6 +265,7 @@ def test_a_scheduler_and_two_workers_started_by_hand(tmp_path: Path) -> None:
             ended = subprocess.run(lapwing, capture_output=True, text=True, timeout=300)
             assert ended.returncode == 0, ended.stderr
         assert "cluster of" in ended.stderr
+        assert "lapwing:" not in ended.stderr  # what Dask says is not ours
         assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     finally:
         for one in started:

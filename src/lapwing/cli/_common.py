@@ -33,17 +33,18 @@ FORMATS = (
 
 
 class _ToStderr(logging.Handler):
-    """Looks stderr up for every line: while a progress bar is shown it is another one."""
+    """Looks stderr up for every line: while a progress bar is shown it is another one. A line is whose package's it is:
+    `lapwing`, or `distributed`."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        echo(self.format(record), err=True)
+        echo(f"{record.name.partition('.')[0]}: {self.format(record)}", err=True)
 
 
 def set_up_logging(debug: bool, command: click.Command) -> None:
     """The package speaks through `logging` and `warnings`, from any thread; `command` puts both on stderr."""
     handler = _ToStderr()
-    handler.setFormatter(logging.Formatter("lapwing: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.DEBUG if debug else logging.WARNING, force=True)
+    handler.setLevel(logging.DEBUG if debug else logging.WARNING)  # whatever the levels of loggers that others set up
+    logging.basicConfig(handlers=[handler], level=handler.level, format="%(message)s", force=True)
     if debug:
         logging.getLogger("numba").setLevel(logging.INFO)
         return

@@ -99,6 +99,8 @@ def command(
             )
     elif output is None:
         raise InputError(f"many files need a folder for their answers: give -o FOLDER beside {data!r}")
+    if reading["qrels"]:  # which workers in other folders look for, too
+        reading["qrels"] = os.path.abspath(reading["qrels"])
     loaded = load(model)
     asked = Asked(top, coverage, precision, abstain, as_json)
     shared = Shared(loaded, reading, split, asked, read_hierarchy(broader, loaded))
@@ -111,7 +113,8 @@ def command(
         from lapwing.engine import Cluster, Threads
 
         pool = Threads() if client is None else Cluster(client)
-        key = (Path(model).read_bytes(), sorted(reading.items()), split, asked, broader)
+        above = None if broader is None else Path(broader).read_bytes()
+        key = (Path(model).read_bytes(), sorted(reading.items()), split, asked, broader, above)
         there = classify_parts(data, str(output), _all_answers, shared, key, "jsonl" if as_json else "tsv", pool)
         if there:
             echo(f"{there} parts were there already", err=True)

@@ -161,8 +161,10 @@ class _CheckedHeader(tarfile.TarInfo):
         try:
             return super().fromtarfile(tarfile_)
         except tarfile.HeaderError as error:
-            if type(error).__name__ in ("EOFHeaderError", "EmptyHeaderError"):  # the end, marked or not
+            if type(error).__name__ == "EOFHeaderError":  # a block of zeros marks the end; a second one may be missing
                 raise
+            if type(error).__name__ == "EmptyHeaderError":
+                raise tarfile.ReadError("its end is not marked, and more may be missing") from error
             raise tarfile.ReadError(f"broken tar header ({error})") from error
 
     def _proc_pax(self, tarfile_: Any) -> Any:

@@ -1,13 +1,17 @@
 """Mail: .eml files in a folder per class, mbox files, each a class, or one mbox.
 
-The text is the subject and the body: its plain parts, else its HTML parts without markup; attachments are left out.
+The text is the subject and the body, plain or HTML without markup, of alternatives the plain one; attachments and
+attached messages are left out. An mbox is split at lines `From `, an address and a date, wherever they stand; where its
+first line has no date, at lines `From ` between an empty line and a header.
 `label_column`, `time_column` and `group_column` name headers: `X-Gmail-Labels` holds labels with commas between them,
 `Date` becomes a time in UTC, and the group `thread` is the first message that a message refers to, or its own id.
 """
 
 from __future__ import annotations
 
+import codecs
 import datetime
+import logging
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -21,11 +25,20 @@ from lapwing.corpus.mime import message
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ABOUT
 
-BEGINS = re.compile(rb"^From .*\r?\n", re.MULTILINE)
+DAY, MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+TIME, ZONES = r"\d\d?:\d\d(?::\d\d)?", r"(?: +(?:[-+]\d{4}|\(?[A-Z]{1,5}\)?))*"
+# As C's asctime writes a date, with a zone on either side of the year, and as a header has it.
+DATES = rf"{MONTH} +\d\d? +{TIME}{ZONES} +\d{{4}}|(?:{MONTH} +\d\d?|\d\d? +{MONTH}) +\d{{4}} +{TIME}"
+END = r"(?: +remote from \S+)? *(?:\r?\n|\Z)"
+DATED = re.compile(rf"^From +(?! )[^\r\n]*? {DAY} +(?:{DATES}){ZONES}{END}".encode(), re.MULTILINE)
+UNDATED = re.compile(rb"\AFrom .*\n?|(?:(?<=\n\n)|(?<=\n\r\n))From .*\n(?=[!-9;-~]+:)")
+
+log = logging.getLogger(__name__)
 
 
 class MailReader(FolderReader):
     extensions = (".eml", ".mbox")
+    _replaced = 0
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         self._of_header = self.options.label_column is not None
@@ -40,7 +53,15 @@ class MailReader(FolderReader):
 
     def documents(self, member: Member) -> Iterator[Document]:
         with member.open() as stream:
-            content = stream.read()
+            content = stream.read().removeprefix(codecs.BOM_UTF8)
+        begins = content.lstrip()
+        several = begins.startswith(b"From ")
+        if several:
+            content = begins
+        elif member.entry.name.lower().endswith(".mbox"):
+            if begins:
+                self.bad(f"expected an mbox, which begins with a line 'From ', got {short(begins[:40])}", member, 1)
+            return
         labels: tuple[str, ...] = ()
         split = ""
         if member.entry.index in self._plan:
@@ -51,7 +72,6 @@ class MailReader(FolderReader):
             split = next((one for one in map(split_of_folder, reversed(folders)) if one), "")
             if self._of_file:
                 labels = label_set([label_name(posixpath.splitext(member.base)[0])])
-        several = content.startswith(b"From ")
         for number, one in enumerate(messages(content) if several else [content], start=1):
             if len(one) > self.options.max_document:
                 self.too_long(member, number)
@@ -62,8 +82,9 @@ class MailReader(FolderReader):
                 self.bad(f"expected a mail message, got one that cannot be read: {error}", member, number)
 
     def _document(self, content: bytes, labels: tuple[str, ...], split: str, default_id: str) -> Document:
-        headers, text = message(content)
         options = self.options
+        headers, text = message(content, options.encoding or "utf-8")
+        self._replaced += "\ufffd" in text
         if options.label_column is not None:
             given = headers.get(str(options.label_column).lower(), "")
             several = given.split(options.label_separator or ",")
@@ -81,6 +102,12 @@ class MailReader(FolderReader):
 
     def finish(self) -> None:
         """Encodings are the messages' own."""
+        if self._replaced:
+            log.warning(
+                "%s: %d messages hold bytes that are not in the encoding they name, which were read as U+FFFD; "
+                "name the encoding of messages that name none, or a wrong one (--encoding)",
+                self.source.name, self._replaced,
+            )  # fmt: skip
 
     @property
     def encoding(self) -> str:
@@ -88,14 +115,11 @@ class MailReader(FolderReader):
 
 
 def messages(content: bytes) -> Iterator[bytes]:
-    """The messages of an mbox: each begins with a line `From `, after an empty one."""
-    starts = [header.span() for header in BEGINS.finditer(content) if _after_empty(content, header.start())]
+    """The messages of an mbox, without the lines that begin them."""
+    form = DATED if DATED.match(content) else UNDATED
+    starts = [line.span() for line in form.finditer(content)]
     for (_, begin), (end, _) in pairwise([*starts, (len(content), 0)]):
         yield re.sub(rb"^>(>*From )", rb"\1", content[begin:end], flags=re.MULTILINE)
-
-
-def _after_empty(content: bytes, at: int) -> bool:
-    return at == 0 or content[max(at - 4, 0) : at].endswith((b"\n\n", b"\r\n\r\n"))
 
 
 def _moment(headers: Mapping[str, str], options: ReadOptions) -> str:

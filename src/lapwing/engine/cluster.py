@@ -6,10 +6,13 @@ all that hold what is shared are gone it is sent again. A piece that costs `DEAT
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from lapwing.engine.interrupt import stopped
@@ -178,13 +181,33 @@ def connect(cluster: str, workers: int | None = None, threads: int = 1) -> Any:
         raise SettingsError('a cluster needs Dask: pip install "lapwing[dask]"') from error
     if workers is not None and cluster != "local":
         raise SettingsError("workers are counted for a local cluster only; another has those it has")
+    address = _address_in(cluster) if cluster.endswith(".json") else cluster
     try:
         if cluster == "local":
             # Dask would give up a worker that was killed and is not back in 15 seconds; a busy machine takes longer.
             dask.config.set({"distributed.deploy.lost-worker-timeout": BACK})
-            return Client(LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=":0"))
-        if cluster.endswith(".json"):
-            return Client(scheduler_file=cluster, timeout=ANSWER)
-        return Client(cluster, timeout=ANSWER)
+            here = "127.0.0.1:0"  # no other machine is to see it
+            return Client(LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=here))
+        return Client(address, timeout=ANSWER)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"expected a Dask scheduler at {cluster}, and there is none: {error}") from error
+
+
+def _address_in(file: str) -> str:
+    """Of the scheduler that wrote it; one that is about to start has time to."""
+    until = time.monotonic() + ANSWER
+    while True:
+        try:
+            about = json.loads(Path(file).read_bytes())
+        except (OSError, ValueError) as error:
+            if time.monotonic() < until:
+                time.sleep(0.1)
+                continue
+            raise InputError(
+                f"expected the JSON file of a Dask scheduler at {file}, and it cannot be read: {error}; a scheduler "
+                f"writes it: dask scheduler --scheduler-file {file}"
+            ) from error
+        address = about.get("address") if isinstance(about, dict) else None
+        if not isinstance(address, str):
+            raise InputError(f"expected the JSON file of a Dask scheduler at {file}, and it names no address")
+        return address
