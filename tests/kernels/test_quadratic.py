@@ -76,6 +76,21 @@ def test_the_minimum_meets_its_conditions_with_a_matrix_or_without(seed: int, ce
     assert np.all((free >= p.lower) & (free <= p.upper))
 
 
+@pytest.mark.parametrize("mean", [0.0, 300.0, 1e4])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_active_set_method_finds_the_minimum_for_any_mean(seed: int, mean: float) -> None:
+    draw, p = np.random.default_rng(seed), prior(seed, 13)
+    p = p._replace(l2=np.where(p.l1 == 0.0, 0.5, p.l2))
+    Z = draw.normal(size=(40, 13)) + np.append(0.0, np.full(12, mean))
+    Z[:, 0] = 1.0
+    H, g, start = Z.T @ Z, Z.T @ draw.normal(size=40), np.clip(p.mode, p.lower, p.upper)
+    b, G, m = start.copy(), g.copy(), len(start)
+    room = np.empty(m), np.empty(m, np.int32), np.empty(m)
+    opened(quadratic.active_set)(H, G, b, p, 1e-6, np.empty_like(H), *room)
+    assert violations(H, g, p, start, b).max() <= 1e-5 * max(1.0, p.l1.max())
+    assert np.all((b >= p.lower) & (b <= p.upper))
+
+
 def test_documents_under_the_cut_count_on_the_diagonal_only() -> None:
     X, features, w, _, _, _, _ = quadratic_of(1, False)
     _, whole = matrix(1, 25, 11)

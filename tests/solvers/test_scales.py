@@ -254,6 +254,51 @@ def test_a_column_of_lengths_beside_words(link: str, intercept_variance: float |
         assert np.isfinite(model.coef_.data).all()
 
 
+MEANS = {
+    "2000 and 10": (2000.0, 10.0),
+    "1e4 and 1": (1e4, 1.0),
+    "mixed": (np.logspace(-1, 5, 12), np.logspace(-3, 1, 12)),
+}
+
+
+@layouts
+@pytest.mark.parametrize("intercept_variance", [None, np.inf], ids=str)
+@both_links
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
+@pytest.mark.parametrize("case", MEANS)
+def test_columns_whose_mean_is_large_beside_their_deviation(
+    case: str, prior: Prior, link: str, intercept_variance: float | None, sparse: bool
+) -> None:
+    """The optimum of the stated objective, proven on the matrix as it was given, words beside them or not."""
+    draw, n, (mean, deviation) = np.random.default_rng(5), 150, MEANS[case]
+    Z = draw.normal(size=(n, 12))
+    columns = [sp.csr_matrix(mean + deviation * Z), sp.csr_matrix(np.full((n, 1), 1e4))]
+    words = sp.random(n, 60, 0.05, "csr", random_state=draw)
+    X = sp.hstack([words, *columns], "csr") if sparse else sp.hstack(columns, "csr")
+    y = np.where(Z @ draw.normal(size=12) + draw.normal(size=n) > 0.5, 1.0, -1.0)
+    arrays = prior.compile(1.0, X.shape[1], intercept_variance)
+    result = newton.fit(Problem(X), y, np.ones(n), arrays, variance=1.0, link=link)
+    assert result.converged
+    proof = certify(X, y, arrays, result.weights, result.dual, link=link)
+    assert proof.relative_gap <= 1.01e-4
+    assert proof.objective == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("prior", ["laplace", "elasticnet"])
+def test_large_means_do_not_end_at_the_null_model(prior: str) -> None:
+    """Under a free intercept the optimum of columns moved by a constant is theirs, and so is its objective."""
+    draw = np.random.default_rng(1)
+    Z = draw.normal(size=(500, 60))
+    y = Z[:, :6].sum(axis=1) + draw.normal(size=500) > 0.0
+    moved, plain = (MAPClassifier(prior, variance=1.0, intercept_variance=np.inf).fit(X, y) for X in (Z + 1e4, Z))
+    assert moved.converged_[0]
+    assert moved.objective_[0] == pytest.approx(plain.objective_[0], rel=2e-4)
+    penalised = MAPClassifier(prior, variance=1.0).fit(Z + 1e4, y)
+    assert penalised.converged_[0]
+    assert penalised.coef_.nnz >= 6
+    assert plain.objective_[0] < penalised.objective_[0] < 0.5 * 500 * np.log(2.0)
+
+
 def test_the_best_iterate_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where rounds run out, in the kernel of sparse matrices."""
     monkeypatch.setattr("lapwing.solvers.dense.MOST", -1)

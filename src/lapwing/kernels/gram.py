@@ -31,7 +31,7 @@ from lapwing.kernels.loss import (
     violations,
 )
 from lapwing.kernels.nouns import Result
-from lapwing.kernels.quadratic import add_products, cholesky, newton_step, substitute, sweep
+from lapwing.kernels.quadratic import active_set, add_products, cholesky, newton_step, substitute, sweep
 from lapwing.kernels.working_set import local_prior, taken
 
 CHUNK = 256  # documents whose weighted features lie in the cache together
@@ -44,6 +44,7 @@ POLISH = 3  # steps that may be taken within that
 SHORTEST = 1e-9  # share of a step that is still tried
 VIOLATES = 1e-9  # relative violation below which a feature stays out of the working set
 FINEST, RAISE = 256.0, 1.3  # violators are told apart by the largest over this, and then by this factor
+PLAIN = 6  # turns before the active-set method, which columns that all but depend on one another need
 TURNS = 60  # of descent and a step on the free coordinates
 SWEEPS, PER_SWEEP = 15, 60  # of descent in a turn at most: as many as take the time of the step
 FINE, ROUGH = 0.01, 0.1  # precision of the quadratic model's solution, of the tolerance at its finest; at its roughest
@@ -177,8 +178,8 @@ def _select(prior, beta, gradient, least, working):
 def _least(H, G, b, prior, smooth, precision, slack, bound, A):
     """b ← the quadratic model's minimum; G ← its gradient there.
 
-    Until no coordinate violates its condition by more than a share `precision` of its l1, or by what would gain
-    `slack`; nor by more than `bound` for its own size, or 1.
+    Until no coordinate violates its condition by more than a share `precision` of its l1, or where it has none by what
+    would gain `slack`; nor by more than `bound` for its own size, or 1.
     """
     m = b.size
     rhs, free, change, slope = np.empty(m), np.empty(m, np.int32), np.empty(m), np.empty(m)
@@ -194,13 +195,15 @@ def _least(H, G, b, prior, smooth, precision, slack, bound, A):
             b[i] += rhs[i]
         return
     between = max(2, min(SWEEPS, m // PER_SWEEP))
-    for _ in range(TURNS):
+    for turn in range(TURNS):
+        if turn == PLAIN:
+            active_set(H, G, b, prior, precision, A, rhs, free, change)
         for _ in range(between):
             sweep(H, G, b, prior)
         done = True
         for a in range(m):
             v = violation(prior, a, b[a], G[a])
-            if v > precision * prior.l1[a] and v * v > 2.0 * slack * (H[a, a] + prior.l2[a]):
+            if v > precision * prior.l1[a] and (prior.l1[a] > 0.0 or v * v > 2.0 * slack * (H[a, a] + prior.l2[a])):
                 done = False
             if v * max(abs(b[a] - prior.mode[a]), 1.0) > bound:
                 done = False

@@ -14,10 +14,12 @@ RIDGE = 1e-12  # added to a diagonal, relatively: columns that depend on each ot
 LOST = 1e-13  # share of itself at which what is left of a pivot is rounding
 HAIR = 1e-14  # share of itself below which what is left of a coefficient is rounding, and it has vanished
 SWEEPS = 15  # of descent before it is asked whether a Newton step would be faster,
-MOST_SWEEPS = 1000  # and in all
+LATE = 200  # and in all, before `active_set`
 ROUGH = 0.01  # precision down to which descent alone will do
 SETTLED, EARLY = 50, 60  # while more than one coordinate in so many moves, and in so many sweeps, who is free changes
 LEAST_SWEEPS, LONGEST, PER_SWEEP = 3, 40, 60  # between steps: as many as take the time of a step on the free ones
+EXCHANGES = 4  # for each coordinate, of those that are free with those that are held
+LEAST_PIVOT = 1e-15  # as LOST, where there is no other way
 STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
@@ -194,6 +196,87 @@ def _go(H, G, b, prior, free, n, change, slope):
 
 
 @part
+def _stops(prior, side, b, change, free, n, stop_at):
+    """Where each free coordinate has to stop, at its mode or a bound; returns the share of the step up to the first.
+
+    Those that are there already and would go on are no longer free: then -1.
+    """
+    first, held = 1.0, False
+    for p in range(n):
+        a = np.int64(free[p])
+        low, high = prior.lower[a], prior.upper[a]
+        if prior.l1[a] > 0.0 and side[a] > 0.0:
+            low = max(low, prior.mode[a])
+        elif prior.l1[a] > 0.0:
+            high = min(high, prior.mode[a])
+        stop_at[p] = min(max(b[a] + change[p], low), high)
+        if stop_at[p] != b[a] + change[p]:
+            if stop_at[p] == b[a]:
+                side[a], held = 0.0, True
+            first = min(first, (stop_at[p] - b[a]) / change[p])
+    return -1.0 if held else first
+
+
+@part
+def _release(prior, G, b, tol, side):
+    """Set free what violates its condition by more than a share `tol` of its l1; returns whether anything does."""
+    found = False
+    for a in range(b.size):
+        if side[a] == 0.0 and violation(prior, a, b[a], G[a]) > tol * prior.l1[a]:
+            away = b[a] - prior.mode[a]
+            side[a], found = (1.0 if away > 0.0 or (away == 0.0 and G[a] < 0.0) else -1.0), True
+    return found
+
+
+@part
+def active_set(H, G, b, prior, tol, A, rhs, free, stop_at):
+    """The minimum, whatever the condition of H: for columns whose mean is large beside their deviation, which all but
+    depend on one another. There descent crawls, and what it moves a little off its mode stops every Newton step.
+
+    The primal active-set method (Nocedal and Wright, Numerical Optimization, 16.5), warm: to the minimum over the free
+    coordinates, each on its side of its mode, one held where the way meets its mode or a bound; then all that violate
+    their condition are set free. The objective never rises.
+    """
+    m = b.size
+    start, begun, side = b.copy(), G.copy(), np.zeros(m)
+    n = _free(b, prior, free)
+    for p in range(n):
+        side[free[p]] = 1.0 if b[free[p]] >= prior.mode[free[p]] else -1.0
+    for _ in range(EXCHANGES * m):
+        n = np.int64(0)
+        for a in range(m):
+            if side[a] != 0.0:
+                free[n] = a
+                n += 1
+        for p in range(n):
+            a = np.int64(free[p])
+            rhs[p] = -(G[a] + prior.l1[a] * side[a] + prior.l2[a] * (b[a] - prior.mode[a]))
+            for q in range(p):
+                A[p, q] = H[a, free[q]]
+            A[p, p] = H[a, a] + prior.l2[a]
+        cholesky(A, n, LEAST_PIVOT)
+        substitute(A, rhs, n)
+        share = _stops(prior, side, b, rhs, free, n, stop_at)
+        if share < 0.0:
+            continue
+        for p in range(n):
+            a = np.int64(free[p])
+            if stop_at[p] != b[a] + rhs[p] and (stop_at[p] - b[a]) / rhs[p] <= share:
+                b[a], side[a] = stop_at[p], 0.0
+            else:
+                b[a] += share * rhs[p]
+        for a in range(m):
+            G[a] = begun[a]
+        for k in range(m):
+            if b[k] != start[k]:
+                row = H[k]
+                for a in range(m):
+                    G[a] += (b[k] - start[k]) * row[a]
+        if share == 1.0 and not _release(prior, G, b, tol, side):
+            return
+
+
+@part
 def solve(H, G, b, prior, tol, A):
     """Coordinate descent, with a Newton step on the free coordinates whenever descent alone is slow.
 
@@ -204,7 +287,7 @@ def solve(H, G, b, prior, tol, A):
     rhs, free, change, slope = np.empty(m), np.empty(m, np.int32), np.empty(m), np.empty(m)
     sweeps = 0
     between = SWEEPS
-    while sweeps < MOST_SWEEPS:
+    while True:
         for _ in range(between):
             worst, moved = sweep(H, G, b, prior)
             sweeps += 1
@@ -214,6 +297,8 @@ def solve(H, G, b, prior, tol, A):
             return sweeps
         if moved * SETTLED > m and sweeps < EARLY:  # too early: who is free still changes
             continue
+        if sweeps >= LATE:
+            active_set(H, G, b, prior, tol, A, rhs, free, change)
+            return sweeps
         n_free = newton_step(H, G, b, prior, A, rhs, free, change, slope)
         between = max(LEAST_SWEEPS, min(LONGEST, n_free // PER_SWEEP))
-    return sweeps
