@@ -57,7 +57,7 @@ def test_one_equal_text_in_two_folders_leaves_classes_exclusive(tmp_path: Path, 
     assert len(read) == 40
     said = [line for line in overview(read).lines() if line.startswith("!")]
     assert len(said) == bool(content.strip())
-    assert all("text of another one and other labels: 1 " in line for line in said)
+    assert all("text of another one and other labels: 1;" in line for line in said)
 
 
 def test_same_name_and_content_in_two_splits_is_two_documents(tmp_path: Path) -> None:

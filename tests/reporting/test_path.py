@@ -41,7 +41,7 @@ CASES: dict[str, dict[str, Any]] = {
     "elastic net": {"prior": ElasticNet(ratio=0.7)},
     "prior knowledge": {"prior": PriorTable((row("oil", 2.0), row("wheat", 0.0, "4x", category="grain")), "laplace")},
     "selected": {"select_features": 9},
-    "calibrated": {"variance": "norm", "calibrate": True},
+    "calibrated": {"variance": "pooled", "calibrate": True},
 }
 
 

@@ -203,7 +203,7 @@ def _about(model: LinearModel) -> list[RenderableType]:
         prior = "no prior: n-grams one by one, the steepest first, ended early"
     lines = [
         f"{kind}; {len(model.feature_names)} features; link {model.link}{_convexity(model)}",
-        ", ".join(filter(None, made)),
+        ", ".join(map(str, filter(None, made))),
         prior
         + (f"; pruned by Selected Ridge, sparsity {model.sparsity:.4f}; gaps are of the ridge fits" if pruned else ""),
         *_history(model),
