@@ -19,7 +19,6 @@ ROUGH = 0.01  # precision down to which descent alone will do
 SETTLED, EARLY = 50, 60  # while more than one coordinate in so many moves, and in so many sweeps, who is free changes
 LEAST_SWEEPS, LONGEST, PER_SWEEP = 3, 40, 60  # between steps: as many as take the time of a step on the free ones
 EXCHANGES = 4  # for each coordinate, of those that are free with those that are held
-LEAST_PIVOT = 1e-15  # as LOST, where there is no other way
 STRIP = 16  # rows of a matrix that are factorised against all before them while those are in the cache
 
 
@@ -254,7 +253,7 @@ def active_set(H, G, b, prior, tol, A, rhs, free, stop_at):
             for q in range(p):
                 A[p, q] = H[a, free[q]]
             A[p, p] = H[a, a] + prior.l2[a]
-        cholesky(A, n, LEAST_PIVOT)
+        cholesky(A, n, LOST)
         substitute(A, rhs, n)
         share = _stops(prior, side, b, rhs, free, n, stop_at)
         if share < 0.0:
