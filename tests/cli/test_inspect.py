@@ -53,7 +53,7 @@ def test_the_overview(run: Command, model: Path) -> None:
     assert ended.lines[0].startswith("3 exclusive classes; ")
     assert "45 documents of news.jsonl" in ended.lines[1]
     assert "elasticnet prior, variance pooled (" in ended.lines[2]
-    assert ended.lines[3].startswith("on unseen documents (5 folds): accuracy")
+    assert ended.lines[3].startswith("in 5-fold cross-validation: accuracy")
     assert ended.lines[5].split() == "category positives features rel. gap strongest words".split()
     loaded = lapwing.load(model)
     for row, line in enumerate(ended.lines[6:]):

@@ -218,7 +218,7 @@ def test_the_words_on_success(run: Command, news: Path, tmp_path: Path, vector_m
     ended = run("train", news, "-o", output)
     assert ended.lines[0] == "trained on 45 documents of news.jsonl"
     assert ended.lines[1].startswith("3 categories, ")
-    assert ended.lines[2].startswith("on unseen documents (5 folds): ")
+    assert ended.lines[2].startswith("in 5-fold cross-validation: ")
     assert ended.lines[3].startswith(f"wrote {output}; try: lapwing inspect '")
     stages = [line.partition(":")[0] for line in ended.err.splitlines() if line.endswith(" s")]
     assert stages[:2] == ["reading documents", "reading words"]

@@ -97,13 +97,15 @@ def _shown(moved: Drift) -> list[Table | str]:
         lines.append(f"and {len(ranked) - CATEGORIES} more; all of them with --json or -o")
     if moved.measured is not None:
         now, then = moved.measured["now"], moved.measured["then"]
-        was = "" if then["macro_f1"] is None else f" (in training, on unseen documents: {_worth(then)})"
+        was = "" if then["macro_f1"] is None else f" (in cross-validation: {_worth(then)})"
         lines += ["", f"by the labels: {_worth(now)}{was}"]
     return lines
 
 
 def _worth(measured: dict[str, float | None]) -> str:
+    from lapwing.evaluate.measures import beside_base_rates
+
     macro, micro, loss = measured["macro_f1"], measured["micro_f1"], measured["relative_log_loss"]
     parts = [f"macro F1 {100 * macro:.1f}" if macro is not None else "", f"micro F1 {100 * micro:.1f}" if micro else ""]
-    parts.append(f"log loss {loss:.3f} of that of the base rates" if loss is not None else "")
+    parts.append(beside_base_rates(loss) if loss is not None else "")
     return ", ".join(filter(None, parts))

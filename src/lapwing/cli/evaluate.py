@@ -236,7 +236,7 @@ def _confused(result: Evaluation) -> list[Table | str]:
 
 
 def _calibration(result: Evaluation) -> list[Table | str]:
-    """What was said with which probability, and how often it was so."""
+    """How often categories given a probability were right."""
     from lapwing.evaluate.calibration import span
 
     calibration = result.calibration()
@@ -250,28 +250,31 @@ def _calibration(result: Evaluation) -> list[Table | str]:
         grid,
         "",
         calibration.sentence(),
-        f"log loss {calibration.relative_log_loss:.3f}, Brier score {calibration.relative_brier:.3f}, where always "
-        "saying the base rates is 1",
-        f"expected calibration error {100 * calibration.error:.3f} %; by chance alone {100 * mean:.3f} %, "
-        f"seldom over {100 * limit:.3f} %",
+        f"log loss {calibration.relative_log_loss:.3f}, Brier score {calibration.relative_brier:.3f}, "
+        "relative to always predicting the base rates (1)",
+        f"expected calibration error {100 * calibration.error:.3f} %; a perfectly calibrated model would show "
+        f"{100 * mean:.3f} % on average, rarely above {100 * limit:.3f} %",
         *_selective(result),
     ]
 
 
 def _selective(result: Evaluation) -> list[str]:
-    """What the surer half would have been worth, and whether promises were kept."""
+    """The error among the more confident half, and the coverage of prediction sets."""
     from lapwing.evaluate.selective import OWN
 
     curve = result.selective.risk_coverage()
     half = next(risk for coverage, risk in curve if coverage >= 0.5)
     what = "class" if result.exclusive else "set of categories"
-    lines = [f"{100 * curve[-1][1]:.1f} % of documents have a wrong {what}, {100 * half:.1f} % of the surer half"]
+    lines = [f"{100 * curve[-1][1]:.1f} % have a wrong {what}; among the more confident half, {100 * half:.1f} %"]
     if result.selective.own > OWN:
-        lines.append("promised sets come from these documents and hold by construction: try them on other documents")
+        lines.append(
+            "prediction sets were calibrated on these documents, so their coverage is not tested here: "
+            "use other documents"
+        )
     for one in result.selective.promises():
         lines.append(
-            f"sets promised to hold the truth {100 * one['promised']:.0f} % of the time did {100 * one['kept']:.1f} % "
-            f"of the time, with {one['mean_size']:.2f} labels on average"
+            f"{100 * one['promised']:.0f} % prediction sets contained the true label {100 * one['kept']:.1f} % of the "
+            f"time, with {one['mean_size']:.2f} labels on average"
         )
     return lines
 

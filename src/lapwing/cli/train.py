@@ -115,9 +115,10 @@ GROUPS = {
               help="Keep this share of the documents out of training, and evaluate on them: drawn by chance, groups "
               "together, or with --folds time the latest ones.")  # fmt: skip
 @click.option("--curvature", type=Curvature("diagonal", "none"), default="diagonal", show_default=True,
-              help="What the model remembers of its documents' loss for `lapwing update`: diagonal nothing between the "
-              "weights of a category, a RANK as much as a matrix of it holds. 20 brings ten updates of Reuters to a "
-              "macro F1 of 51.4, diagonal to 45.2, training anew 52.3; its memory is some 15 times as large.")  # fmt: skip
+              help="What the model remembers of its documents' loss for `lapwing update`: diagonal nothing between "
+              "the weights of a category, a RANK as much as a matrix of it holds. 20 brings ten updates of Reuters to "
+              "a macro F1 of 51.4, diagonal to 45.2, training anew 52.3; its memory is some 15 times as "
+              "large.")  # fmt: skip
 @click.option("--cv-variances", help="Variances that pooled and cv compare, with commas between them.")
 @click.option(
     "--cv-folds",
@@ -351,7 +352,7 @@ def command(
         if apart_result is not None:
             from lapwing.cli.evaluate import print_evaluation
 
-            click.echo(f"on the {apart_result.documents} documents kept apart:\n")
+            click.echo(f"on the {apart_result.documents} held-out documents:\n")
             print_evaluation(apart_result)
 
 

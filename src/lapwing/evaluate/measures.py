@@ -219,16 +219,22 @@ def memorised(trained_on: float | None) -> str | None:
 
 
 def on_unseen(held_out: Mapping[str, Any]) -> str:
-    """How a model fared on the documents that were left out of its fits one fold after the other, in a sentence."""
+    """The cross-validated figures of a model, in a sentence."""
     right = f"accuracy {100 * held_out['accuracy']:.1f} %, " if "accuracy" in held_out else ""
     some = f" of {held_out['categories']} categories" if held_out["categories"] > 1 else ""
     loss, error = held_out["relative_log_loss"], held_out["expected_calibration_error"]
     return (
-        f"on unseen documents ({held_out['folds']} folds): {right}macro F1{some} {100 * held_out['macro_f1']:.1f}, "
+        f"in {held_out['folds']}-fold cross-validation: {right}macro F1{some} {100 * held_out['macro_f1']:.1f}, "
         f"micro F1 {100 * held_out['micro_f1']:.1f}"
-        + ("" if loss is None else f"; log loss {loss:.3f} of that of the base rates")
-        + ("" if error is None else f"; probabilities off by {100 * error:.2f} points on average")
+        + ("" if loss is None else f"; {beside_base_rates(loss)}")
+        + ("" if error is None else f"; calibration error {100 * error:.2f} percentage points")
     )
+
+
+def beside_base_rates(relative: float) -> str:
+    """A log loss relative to that of the base rates, in words."""
+    share = 100 * abs(1.0 - relative)
+    return f"log loss {share:.1f} % {'lower' if relative < 1.0 else 'higher'} than always predicting the base rates"
 
 
 def evaluate(

@@ -243,9 +243,9 @@ def active_set(H, G, b, prior, tol, A, rhs, free, stop_at):
         side[free[p]] = 1.0 if b[free[p]] >= prior.mode[free[p]] else -1.0
     for _ in range(EXCHANGES * m):
         n = np.int64(0)
-        for a in range(m):
-            if side[a] != 0.0:
-                free[n] = a
+        for k in range(m):
+            if side[k] != 0.0:
+                free[n] = k
                 n += 1
         for p in range(n):
             a = np.int64(free[p])
@@ -264,13 +264,13 @@ def active_set(H, G, b, prior, tol, A, rhs, free, stop_at):
                 b[a], side[a] = stop_at[p], 0.0
             else:
                 b[a] += share * rhs[p]
-        for a in range(m):
-            G[a] = begun[a]
+        for k in range(m):
+            G[k] = begun[k]
         for k in range(m):
             if b[k] != start[k]:
                 row = H[k]
-                for a in range(m):
-                    G[a] += (b[k] - start[k]) * row[a]
+                for j in range(m):
+                    G[j] += (b[k] - start[k]) * row[j]
         if share == 1.0 and not _release(prior, G, b, tol, side):
             return
 
