@@ -54,12 +54,12 @@ from sklearn.multiclass import OneVsRestClassifier
 import lapwing
 from lapwing.corpus import Corpus
 from lapwing.evaluate import evaluate
-from lapwing.experiments.settings import text as glm07_text
 from lapwing.formats import save
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import as_prior, norm_variance
 from lapwing.training import TrainSettings, make_design, train
 from lapwing.training.targets import targets
+from lapwing_papers.settings import text as glm07_text
 
 FEWEST = 20  # packages that a tag must be on
 DOCUMENTS, FEATURES, CATEGORIES = 20_249, 133_348, 3_503  # DMOZ's training part, AAGBD11 Table 1

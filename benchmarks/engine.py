@@ -43,7 +43,6 @@ from sklearn.linear_model import LogisticRegression
 
 import lapwing.corpus
 from lapwing.engine import run_all
-from lapwing.experiments.settings import text as glm07_text
 from lapwing.selection.folds import shuffled
 from lapwing.selection.variance import CrossValidation, choose_variance, default_grid
 from lapwing.solvers import newton
@@ -52,6 +51,7 @@ from lapwing.stats.objective import certify
 from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.text import design
 from lapwing.training.targets import targets
+from lapwing_papers.settings import text as glm07_text
 
 GLMNET = """
 library(glmnet)

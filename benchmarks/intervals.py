@@ -18,12 +18,12 @@ import numpy as np
 
 import lapwing.corpus
 from lapwing.evaluate import membership
-from lapwing.experiments.settings import text as glm07_text
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.posterior import Posterior, mean_probability, quantile
 from lapwing.stats.priors import Gaussian
 from lapwing.text import design
+from lapwing_papers.settings import text as glm07_text
 
 CATEGORIES = ("crude", "wheat")
 VARIANCE, LEVEL = 10.0, 0.9

@@ -37,9 +37,9 @@ from sklearn.linear_model import LogisticRegression
 
 import lapwing
 import lapwing.corpus
-from lapwing.experiments.settings import text as glm07_text
 from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.text import design
+from lapwing_papers.settings import text as glm07_text
 
 FLOOR = 0.005  # seconds that a shorter fit counts as
 BEHIND = 1.5  # times the best peer from which a cell is named

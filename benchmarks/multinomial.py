@@ -33,13 +33,13 @@ from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 import lapwing.corpus
-from lapwing.experiments.settings import text as glm07_text
 from lapwing.solvers import multinomial, newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays, certify
 from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.stats.result import FitResult
 from lapwing.text import design
+from lapwing_papers.settings import text as glm07_text
 
 SOLVERS: dict[str, tuple[Prior, str, int]] = {"lasso": (Laplace(), "saga", 1), "ridge": (Gaussian(), "lbfgs", 10)}
 FACTORS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the norm-based variance

@@ -76,7 +76,7 @@ def ninety() -> tuple[Any, Any]:
 
 
 def ours(train: Any) -> Served:
-    from lapwing.experiments.settings import training
+    from lapwing_papers.settings import training
 
     return Served("ours", lapwing.train(train, training(n_jobs=-1)))
 

@@ -1,4 +1,4 @@
-"""Check what a wheel holds: `wheel_contents.py WHEEL`. All of src/lapwing, metadata and licence, nothing else."""
+"""Check what a wheel holds: `wheel_contents.py WHEEL`. All of src, metadata and licence, nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEEDED = (
     "lapwing/reporting/static/page.html",
     "lapwing/reporting/static/shell.html",
     "lapwing/reporting/static/snowball/LICENSE.txt",
-    "lapwing/exporting/standalone.py",
+    "lapwing_exports/standalone.py",
 )
 
 
@@ -21,13 +21,12 @@ def main(wheel: str) -> int:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
     source = ROOT / "src"
-    files = (path for path in (source / "lapwing").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = (path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     wanted = {path.relative_to(source).as_posix() for path in files}
-    packed = {name for name in names if name.startswith("lapwing/")}
-    rest = {name for name in names - packed if ".dist-info/" not in name}
+    packed = {name for name in names if ".dist-info/" not in name}
     wrong = {
         "missing": sorted(wanted - packed),
-        "too many": sorted(packed - wanted) + sorted(rest),
+        "too many": sorted(packed - wanted),
         "needed": [name for name in NEEDED if name not in names],
         "no licence": [] if any(name.endswith("licenses/LICENSE") for name in names) else [wheel],
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lapwing import corpus
-from lapwing.corpus.mime import message
 from lapwing.errors import CorpusError
+from lapwing_formats.mime import message
 
 HTML = b"Content-Type: text/html\n\n"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lapwing import corpus
-from lapwing.corpus.annif import write_folder, write_lines
 from lapwing.errors import CorpusError, InputError
+from lapwing_formats.annif import write_folder, write_lines
 
 ONE, TWO = "http://example.org/1", "http://example.org/2"
 FILES = {

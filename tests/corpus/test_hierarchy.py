@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lapwing.corpus import Hierarchy
-from lapwing.corpus.vocabulary import Subject, Vocabulary, read_vocabulary, write_vocabulary
 from lapwing.errors import CorpusError, InputError
+from lapwing_formats.vocabulary import Subject, Vocabulary, read_vocabulary, write_vocabulary
 
 PAIRS = [("optics", "physics"), ("physics", "science"), ("optics", "light"), ("lasers", "optics")]
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from lapwing import corpus
 from lapwing.corpus.encodings import codec_of
-from lapwing.corpus.mime import message
 from lapwing.errors import CorpusError
+from lapwing_formats.mime import message
 
 ENVELOPES = [
     "ann@example.org Mon Jan  5 09:00:00 1998",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lapwing import corpus
-from lapwing.corpus.smart import headings
 from lapwing.errors import CorpusError
+from lapwing_formats.smart import headings
 
 from .build import QRELS, RCV1, SMART
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lapwing import corpus
-from lapwing.corpus.reuters import unescape
 from lapwing.errors import CorpusError, SettingsError
+from lapwing_formats.reuters import unescape
 
 from .build import REUTERS
 

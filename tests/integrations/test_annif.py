@@ -19,9 +19,9 @@ from annif.vocab.subject_index import SubjectIndexFile
 from annif.vocab.types import Subject as AnnifSubject
 
 import lapwing
-from lapwing.corpus.annif import write_folder, write_lines
-from lapwing.corpus.vocabulary import Subject, Vocabulary, write_vocabulary
 from lapwing.integrations.annif import LapwingBackend
+from lapwing_formats.annif import write_folder, write_lines
+from lapwing_formats.vocabulary import Subject, Vocabulary, write_vocabulary
 
 WORDS = {
     "light": "lens mirror prism ray colour",

@@ -18,11 +18,12 @@ from lapwing.errors import SettingsError
 from lapwing.kernels import clg as kernel
 from lapwing.kernels.nouns import Documents
 from lapwing.priors import norm_variance
-from lapwing.solvers import clg, newton
+from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem, identical_columns
 from lapwing.stats.objective import PriorArrays, certify, log_prior_constant
 from lapwing.stats.result import FitResult
 from lapwing.text import TextSettings, design
+from lapwing_papers.solvers import clg
 
 INF = np.inf
 BBR = Path(__file__).resolve().parents[1] / "data" / "bbr"

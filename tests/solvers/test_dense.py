@@ -8,13 +8,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing.solvers import clg, dense, newton
+from lapwing.solvers import dense, newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats import priors
 from lapwing.stats.links import LINKS
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import ElasticNet, Gaussian, Laplace, Prior
 from lapwing.stats.result import FitResult
+from lapwing_papers.solvers import clg
 
 both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
 intercepts = pytest.mark.parametrize("intercept_variance", [None, 100.0, np.inf], ids=str)

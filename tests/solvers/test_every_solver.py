@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing.solvers import clg, dense, multinomial, newton, probit_em, selected_ridge, sequential
+from lapwing.solvers import dense, multinomial, newton, selected_ridge, sequential
 from lapwing.solvers.ngrams import exact
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.rare import RareSolver
@@ -18,6 +18,7 @@ from lapwing.stats.priors import Gaussian, Laplace
 from lapwing.stats.result import FitResult
 from lapwing.text import TextSettings
 from lapwing.text.ngrams import ngram_space
+from lapwing_papers.solvers import clg, probit_em
 
 N, D, K = 14, 6, 3
 LINKS = ("logit", "probit")

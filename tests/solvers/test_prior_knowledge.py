@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from lapwing.priors import INTERCEPT, ElasticNet, Gaussian, Laplace, Prior, PriorTable
-from lapwing.solvers import clg, newton
+from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.priors import Columns
 from lapwing.stats.result import FitResult
+from lapwing_papers.solvers import clg
 
 every_size = pytest.mark.usefixtures("size")
 INF = np.inf

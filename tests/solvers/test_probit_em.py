@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from scipy.special import erfcx, expit, log_ndtr
 
 from lapwing.errors import SettingsError
-from lapwing.solvers import newton, probit_em
+from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats import PriorArrays, certify, certify_stationary
 from lapwing.stats.links import LINKS
 from lapwing.stats.priors import ElasticNet, Gaussian, Jeffreys, Laplace, Prior
 from lapwing.stats.result import FitResult
+from lapwing_papers.solvers import probit_em
 
 both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
 CONVEX = [Laplace(), Gaussian(), ElasticNet(0.5)]

@@ -24,13 +24,13 @@ COMMANDS = {
     "suspects": ("suspects", "Print documents that look mislabelled."),
     "curve": ("curve", "Show what more labelled documents would bring."),
     "export": ("export", "Write a model as JavaScript, as plain Python, or as ONNX."),
-    "convert": ("convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
-    "bbr": ("bbr", "Train and classify with the flags and files of BBR."),
+    "convert": ("lapwing_bbr.convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
+    "bbr": ("lapwing_bbr.command", "Train and classify with the flags and files of BBR."),
     "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),
     "label": ("label", "Label documents on a page of this machine, those first that teach most."),
     "serve": ("serve", "Serve models over HTTP: a page to try them in, and a REST interface."),
     "completion": ("completion", "Print what makes a shell complete commands and options."),
-    "reproduce": ("reproduce", "Run the experiments of a paper again, its figures beside ours."),
+    "reproduce": ("lapwing_papers.command", "Run the experiments of a paper again, its figures beside ours."),
 }
 
 
@@ -41,7 +41,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"lapwing.cli.{COMMANDS[cmd_name][0]}")
+        place = COMMANDS[cmd_name][0]
+        module = import_module(place if "." in place else f"lapwing.cli.{place}")
         command: click.Command = module.command
         return command
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from lapwing.corpus.annif import LINE, is_full_text
 from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.rcv1 import TOKEN_FILE
 from lapwing.corpus.reader import ABOUT, LABEL_NAMES
 from lapwing.corpus.readers import EXTENSIONS, FORMATS
-from lapwing.corpus.smart import OHSUMED_FILE
 from lapwing.corpus.svmlight import PAIR
 from lapwing.errors import CorpusError
+from lapwing_formats.annif import LINE, is_full_text
+from lapwing_formats.rcv1 import TOKEN_FILE
+from lapwing_formats.smart import OHSUMED_FILE
 
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 PLAIN = re.compile(r"\.(txt|text|ft)$", re.IGNORECASE)  # lines of text, where the content says nothing else

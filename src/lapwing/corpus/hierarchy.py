@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lapwing.corpus.vocabulary import is_rdf, read_vocabulary
 from lapwing.errors import CorpusError, InputError, some
 from lapwing.files import read_regular
+from lapwing_formats.vocabulary import is_rdf, read_vocabulary
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.exports import plain_record
 from lapwing.corpus.fields import BadRecord, short
 from lapwing.corpus.members import Member
 from lapwing.corpus.reader import is_broken
 from lapwing.corpus.record import RecordReader
 from lapwing.errors import CorpusError
+from lapwing_formats.label_tools import plain_record
 
 
 class JsonLinesReader(RecordReader):

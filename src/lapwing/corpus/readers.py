@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from lapwing.corpus.annif import AnnifReader
 from lapwing.corpus.columnar import ArrowReader, ParquetReader
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.jsonl import JsonLinesReader
 from lapwing.corpus.lines import LinesReader
-from lapwing.corpus.mail import MailReader
-from lapwing.corpus.rcv1 import Rcv1Reader
 from lapwing.corpus.reader import Reader
-from lapwing.corpus.reuters import ReutersReader
-from lapwing.corpus.ris import RisReader
-from lapwing.corpus.smart import SmartReader
 from lapwing.corpus.svmlight import SvmlightReader
 from lapwing.corpus.table import CsvReader, TsvReader
+from lapwing_formats.annif import AnnifReader
+from lapwing_formats.mail import MailReader
+from lapwing_formats.rcv1 import Rcv1Reader
+from lapwing_formats.reuters import ReutersReader
+from lapwing_formats.ris import RisReader
+from lapwing_formats.smart import SmartReader
 
 READERS: dict[str, type[Reader]] = {
     "jsonl": JsonLinesReader,

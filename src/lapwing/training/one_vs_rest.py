@@ -13,7 +13,7 @@ from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Folds
 from lapwing.selection.squeezer import Budget, Squeezed
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
-from lapwing.solvers import clg, newton, probit_em
+from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.rare import Start
 from lapwing.solvers.selected_ridge import prune, select, universal_penalty
@@ -28,6 +28,7 @@ from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix
 from lapwing.training.rare import RareCategories
 from lapwing.training.settings import ALPHAS
 from lapwing.training.task import Travelling, check_flat
+from lapwing_papers.solvers import clg, probit_em
 
 EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 COUNTING_TOL = 1e-8  # of fits whose features are counted: a fit that is merely close may lack half of them

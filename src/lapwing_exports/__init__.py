@@ -1,0 +1,1 @@
+"""Models for use without lapwing, as `lapwing.export` and `lapwing export` write them."""

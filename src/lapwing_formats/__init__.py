@@ -1,0 +1,1 @@
+"""Readers of formats that few corpora have; lapwing finds them by their entry points."""

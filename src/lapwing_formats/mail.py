@@ -1,0 +1,146 @@
+"""Mail: .eml files in a folder per class, mbox files, each a class, or one mbox.
+
+The text is the subject and the body, plain or HTML without markup, of alternatives the plain one; attachments and
+attached messages are left out. An mbox is split at lines `From `, an address and a date, wherever they stand; where its
+first line has no date, at lines `From ` between an empty line and a header.
+`label_column`, `time_column` and `group_column` name headers: `X-Gmail-Labels` holds labels with commas between them,
+`Date` becomes a time in UTC, and the group `thread` is the first message that a message refers to, or its own id.
+"""
+
+from __future__ import annotations
+
+import codecs
+import datetime
+import logging
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from lapwing.corpus.document import Document
+from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_folder
+from lapwing.corpus.folder import FolderReader
+from lapwing.corpus.members import Entry, Member
+from lapwing.corpus.options import ReadOptions
+from lapwing.corpus.reader import ABOUT
+from lapwing_formats.mime import message
+
+DAY, MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+TIME, ZONES = r"\d\d?:\d\d(?::\d\d)?", r"(?: +(?:[-+]\d{4}|\(?[A-Z]{1,5}\)?))*"
+# As C's asctime writes a date, with a zone on either side of the year, and as a header has it.
+DATES = rf"{MONTH} +\d\d? +{TIME}{ZONES} +\d{{4}}|(?:{MONTH} +\d\d?|\d\d? +{MONTH}) +\d{{4}} +{TIME}"
+END = r"(?: +remote from \S+)? *(?:\r?\n|\Z)"
+DATED = re.compile(rf"^From +(?! )[^\r\n]*? {DAY} +(?:{DATES}){ZONES}{END}".encode(), re.MULTILINE)
+UNDATED = re.compile(rb"\AFrom .*\n?|(?:(?<=\n\n)|(?<=\n\r\n))From .*\n(?=[!-9;-~]+:)")
+
+log = logging.getLogger(__name__)
+
+
+class MailReader(FolderReader):
+    extensions = (".eml", ".mbox")
+    _replaced = 0
+
+    def choose(self, entries: list[Entry]) -> list[Entry]:
+        self._of_header = self.options.label_column is not None
+        self.exclusive = True
+        named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
+        entries = named or [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
+        boxes = all(entry.name.lower().endswith(".mbox") for entry in entries)
+        self._of_file = boxes and not self.source.single
+        if self.source.single or boxes or self._of_header:
+            return entries
+        return super().choose(entries)
+
+    def documents(self, member: Member) -> Iterator[Document]:
+        with member.open() as stream:
+            content = stream.read().removeprefix(codecs.BOM_UTF8)
+        begins = content.lstrip()
+        several = begins.startswith(b"From ")
+        if several:
+            content = begins
+        elif member.entry.name.lower().endswith(".mbox"):
+            if begins:
+                self.bad(f"expected an mbox, which begins with a line 'From ', got {short(begins[:40])}", member, 1)
+            return
+        labels: tuple[str, ...] = ()
+        split = ""
+        if member.entry.index in self._plan:
+            _, planned = self._plan[member.entry.index]
+            labels, split = planned.labels, planned.split
+        elif not self.source.single:
+            folders = member.entry.path.split("/")[:-1]
+            split = next((one for one in map(split_of_folder, reversed(folders)) if one), "")
+            if self._of_file:
+                labels = label_set([label_name(posixpath.splitext(member.base)[0])])
+        for number, one in enumerate(messages(content) if several else [content], start=1):
+            if len(one) > self.options.max_document:
+                self.too_long(member, number)
+                continue
+            try:
+                yield self._document(one, labels, split, f"{member.base}:{number}" if several else member.base)
+            except (ValueError, LookupError, AttributeError, TypeError) as error:  # what the parser says to nonsense
+                self.bad(f"expected a mail message, got one that cannot be read: {error}", member, number)
+
+    def _document(self, content: bytes, labels: tuple[str, ...], split: str, default_id: str) -> Document:
+        options = self.options
+        headers, text = message(content, options.encoding or "utf-8")
+        self._replaced += "\ufffd" in text
+        if options.label_column is not None:
+            given = headers.get(str(options.label_column).lower(), "")
+            several = given.split(options.label_separator or ",")
+            labels = label_set(map(label_name, several))
+            self.exclusive = self.exclusive and len(labels) < 2 and options.label_separator is None
+        return Document(
+            sound(headers.get("message-id", "").strip() or default_id),
+            sound(text),
+            labels,
+            split,
+            1.0,
+            _moment(headers, options),
+            _group(headers, options, default_id),
+        )
+
+    def finish(self) -> None:
+        """Encodings are the messages' own."""
+        if self._replaced:
+            log.warning(
+                "%s: %d messages hold bytes that are not in the encoding they name, which were read as U+FFFD; "
+                "name the encoding of messages that name none, or a wrong one (--encoding)",
+                self.source.name, self._replaced,
+            )  # fmt: skip
+
+    @property
+    def encoding(self) -> str:
+        return "each message in its own encoding"
+
+
+def messages(content: bytes) -> Iterator[bytes]:
+    """The messages of an mbox, without the lines that begin them."""
+    form = DATED if DATED.match(content) else UNDATED
+    starts = [line.span() for line in form.finditer(content)]
+    for (_, begin), (end, _) in pairwise([*starts, (len(content), 0)]):
+        yield re.sub(rb"^>(>*From )", rb"\1", content[begin:end], flags=re.MULTILINE)
+
+
+def _moment(headers: Mapping[str, str], options: ReadOptions) -> str:
+    if options.time_column is None:
+        return ""
+    from email.utils import parsedate_to_datetime
+
+    value = headers.get(str(options.time_column).lower(), "")
+    try:
+        moment = parsedate_to_datetime(value)
+        zone = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+        return zone.astimezone(datetime.UTC).isoformat()
+    except (ValueError, TypeError, LookupError, OverflowError):
+        raise ValueError(f"the header {options.time_column} holds no date: {short(value)}") from None
+
+
+def _group(headers: Mapping[str, str], options: ReadOptions, default_id: str) -> str:
+    if options.group_column is None:
+        return ""
+    name = str(options.group_column).lower()
+    if name == "thread":
+        named = (headers.get(one, "").split() for one in ("references", "in-reply-to", "message-id"))
+        return sound(next((words[0] for words in named if words), default_id))
+    return sound(headers.get(name, ""))

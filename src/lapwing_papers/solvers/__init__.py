@@ -1,0 +1,1 @@
+"""Solvers of the papers, registered as `solver="clg"` and `solver="em"`."""
