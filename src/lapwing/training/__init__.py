@@ -240,7 +240,7 @@ def _learn(
         if finished is not None and decisions is not None:
             finished.append(CHOICE, decisions.to_bytes())
     chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
-    fits = _fit_all(strategy, chosen, pool, progress, stored, finished)
+    fits = fit_categories(strategy, chosen, pool, progress, stored, finished)
     if decisions is None and settings.holds_out:
         decisions, unseen = _judge(
             strategy, corpus, keys, pool, progress, np.array([one.variance for one in fits]), judge_all
@@ -321,7 +321,7 @@ def portions(corpus: Corpus, count: int, settings: TrainSettings) -> Folds:
     return dealing.folds(goal.member, check_weights(corpus.weights, len(corpus)), count)
 
 
-def _fit_all(
+def fit_categories(
     strategy: Strategy,
     variance: float | None,
     pool: Pool,
