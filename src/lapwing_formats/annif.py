@@ -71,11 +71,19 @@ class AnnifReader(Reader):
         if not self._subjects_in:
             yield from self._lines(member)
         elif name in self._text_of:
-            yield from self._joined(self._text_of[name], labels=self._labels(member))
+            labels = self._labels(member)
+            if labels is not None:
+                yield from self._joined(self._text_of[name], labels=labels)
         else:
             text = self._whole(member)
             if text is not None:
                 yield from self._joined(name, text=text)
+
+    def finish(self) -> None:
+        """Of broken halves, which skip_bad leaves out, the other ones go, too."""
+        if self._waiting:
+            log.warning("%s: %d texts and their subjects are left out since one of the two cannot be read, such as %s",
+                        self.source.name, len(self._waiting), next(iter(self._waiting)))  # fmt: skip
 
     def _lines(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)
@@ -108,10 +116,12 @@ class AnnifReader(Reader):
         elif text is not None or labels is not None:
             self._waiting[name] = text if text is not None else labels or ()
 
-    def _labels(self, member: Member) -> tuple[str, ...]:
-        """A line each: a URI in angle brackets wherever it stands, else what comes first."""
-        uris = []
-        for line in (self._whole(member) or "").splitlines():
+    def _labels(self, member: Member) -> tuple[str, ...] | None:
+        """A line each: a URI in angle brackets wherever it stands, else what comes first. None where it is broken."""
+        content, uris = self._whole(member), []
+        if content is None:
+            return None
+        for line in content.splitlines():
             parts = [part.strip() for part in line.split("\t") if part.strip()]
             uris += [next((bare(part) for part in parts if bare(part) != part), parts[0])] if parts else []
         return label_set(label_name(one) for one in uris if one)

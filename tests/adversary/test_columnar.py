@@ -65,6 +65,16 @@ def test_metadata_that_make_no_sense_say_nothing(tmp_path: Path, metadata: str) 
     assert corpus.read(path).labels == [("0",), ("1",)]
 
 
+@pytest.mark.parametrize("form", [lambda one: [one], lambda one: {"feature": one, "_type": "List"}])
+def test_names_of_classes_in_lists(tmp_path: Path, form: Any) -> None:
+    """`datasets` writes a list of classes as a list of one feature, or as one of type List or Sequence."""
+    path = tmp_path / "d.parquet"
+    features = {"text": {"dtype": "string"}, "labels": form({"names": ["neg", "pos"], "_type": "ClassLabel"})}
+    table = pa.table({"text": ["oil", "gas"], "labels": [[1, 0], [-1]]})
+    pq.write_table(table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})}), path)
+    assert corpus.read(path).labels == [("neg", "pos"), ()]
+
+
 ODD: list[Any] = [None, 5, "abc", [], {}, [[1]], [{}], True, 1e308, "\ud800", [None], ["a", {"b": 1}]]
 EXPORTS = {
     "choices": lambda odd: {"data": {"text": "oil"}, "annotations": [{"result": [{"value": {"choices": odd}}]}]},

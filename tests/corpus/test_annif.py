@@ -6,6 +6,7 @@ import gzip
 import io
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +87,22 @@ def test_what_is_written_comes_back(tmp_path: Path, name: str) -> None:
     if name == "out":
         with pytest.raises(InputError, match="empty folder"):
             write_folder(tmp_path / name, texts, labels, uris)
+
+
+@pytest.mark.parametrize("broken", ["a.tsv", "a.txt"])
+@pytest.mark.parametrize("order", [sorted, lambda names: sorted(names, reverse=True)])
+def test_half_a_document_is_none(tmp_path: Path, broken: str, order: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A text whose subjects cannot be read is no text without subjects."""
+    files = FILES | {broken: b"<http://example.org/\xff>\n"}
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name in order(files):
+            info = tarfile.TarInfo(name)
+            info.size = len(files[name])
+            tar.addfile(info, io.BytesIO(files[name]))
+    with pytest.raises(CorpusError, match=rf"{broken}: expected utf-8"):
+        corpus.read(io.BytesIO(out.getvalue()))
+    kept = corpus.read(io.BytesIO(out.getvalue()), skip_bad=True)
+    assert sorted(kept.documents) == ["both", "optics"]
+    assert all(kept.labels)
+    assert "a.txt" in caplog.text

@@ -42,6 +42,28 @@ def test_lists_are_multi_label_distinct_and_sorted(write: Write) -> None:
     assert not read.exclusive
 
 
+@pytest.mark.parametrize("empty", ["labels", "label", "category"])
+def test_null_is_no_label_and_hides_none(write: Write, empty: str) -> None:
+    """As pandas and Parquet write the rows of tables of different columns that were joined."""
+    other = "label" if empty != "label" else "target"
+    path = write("a.jsonl", jsonl({"text": "a", other: "x", empty: None}, {"text": "b", empty: "y", other: None}))
+    read = corpus.read(path)
+    assert read.labels == [("x",), ("y",)]
+    assert read.exclusive
+
+
+def test_keys_that_disagree_are_refused(write: Write) -> None:
+    path = write(
+        "a.jsonl", jsonl({"text": "a", "label": 3, "labels": ["3"]}, {"text": "b", "label": "x", "class": "y"})
+    )
+    with pytest.raises(
+        CorpusError, match="line 2: expected one key of labels, got 'x' under 'label' and 'y' under 'cla"
+    ):
+        corpus.read(path)
+    assert corpus.read(path, label_column="label").labels == [("3",), ("x",)]
+    assert corpus.read(path, skip_bad=True).labels == [("3",)]
+
+
 def test_documents_without_labels_are_kept_and_not_exclusive(write: Write) -> None:
     path = write("a.jsonl", jsonl({"text": "a", "label": "x"}, {"text": "b"}))
     read = corpus.read(path, labels_required=False)
@@ -91,6 +113,16 @@ def test_broken_utf8_is_one_broken_record(write: Write, caplog: pytest.LogCaptur
     assert (kept.documents, kept.skipped) == (["a", "b"], 1)
     assert "line 2" in caplog.text
     assert corpus.read(path, encoding="latin-1").documents[1] == "café"
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_broken_utf8_in_an_array_is_refused(write: Write, indent: int | None) -> None:
+    rows = [{"text": "café", "label": "x"}, {"text": "b", "label": "y"}]
+    content = "\n" + json.dumps(rows, ensure_ascii=False, indent=indent)
+    path = write("a.json", content.encode("latin-1"))
+    with pytest.raises(CorpusError, match=rf"line {2 if indent is None else 4}: expected UTF-8.*latin-1"):
+        corpus.read(path)
+    assert corpus.read(path, encoding="latin-1").documents == ["café", "b"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "utf8", "latin-1", "cp037"])

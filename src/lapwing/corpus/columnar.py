@@ -102,7 +102,8 @@ def class_names(metadata: dict[bytes, bytes] | None) -> dict[str, list[str]]:
     """Columns of numbered classes and their names, as `datasets` leaves them in a schema."""
     try:
         features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
-        inner = {name: one.get("feature", one) for name, one in features.items() if isinstance(one, dict)}
+        of_lists = {name: one[0] if isinstance(one, list) and one else one for name, one in features.items()}
+        inner = {name: one.get("feature", one) for name, one in of_lists.items() if isinstance(one, dict)}
         return {name: [str(label) for label in one["names"]] for name, one in inner.items() if one.get("names")}
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return {}
@@ -110,7 +111,7 @@ def class_names(metadata: dict[bytes, bytes] | None) -> dict[str, list[str]]:
 
 def _named(value: Any, names: list[str]) -> Any:
     if isinstance(value, list):
-        return [_named(one, names) for one in value]
+        return [name for one in value if (name := _named(one, names)) is not None]
     if isinstance(value, int) and value < len(names):
         return names[value] if value >= 0 else None  # -1 stands for no label
     return value

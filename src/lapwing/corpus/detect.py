@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from lapwing.corpus.fields import LABEL_NAMES
 from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import ABOUT, LABEL_NAMES
+from lapwing.corpus.reader import ABOUT
 from lapwing.corpus.readers import EXTENSIONS, FORMATS
 from lapwing.corpus.svmlight import PAIR
 from lapwing.errors import CorpusError

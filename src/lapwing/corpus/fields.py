@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+LABEL_NAMES = ("label", "labels", "category", "class", "target")
 SPLIT_WORDS = {
     "train": "train",
     "training": "train",

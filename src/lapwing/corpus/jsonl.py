@@ -12,37 +12,56 @@ from typing import Any
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, short
-from lapwing.corpus.members import Member
-from lapwing.corpus.reader import is_broken
+from lapwing.corpus.members import Member, Source
+from lapwing.corpus.options import ReadOptions
+from lapwing.corpus.reader import Tally, is_broken
 from lapwing.corpus.record import RecordReader
-from lapwing.errors import CorpusError
+from lapwing.errors import CorpusError, some
 from lapwing_formats.label_tools import plain_record
 
 
 class JsonLinesReader(RecordReader):
     extensions = (".jsonl", ".ndjson", ".json")
 
+    def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
+        super().__init__(source, options, tally)
+        self._labels_from: set[str] = set()  # of an export: questions
+
     def documents(self, member: Member) -> Iterator[Document]:
         file_split = self.split_of(member)
+        text, label = str(self.options.text_column or "text"), self.options.label_column
         for number, record in self._records(member):
             if isinstance(record, BadRecord):
                 self.bad(str(record), member, number)
                 continue
             try:
-                document = self.document(plain_record(record), f"{member.base}:{number}", file_split)
+                plain, answers = plain_record(record, text, None if label is None else str(label))
+                self._labels_from |= answers
+                document = self.document(plain, f"{member.base}:{number}", file_split)
             except BadRecord as error:
                 self.bad(str(error), member, number)
             else:
                 yield document
 
+    def finish(self) -> None:
+        super().finish()
+        if len(self._labels_from) > 1 and self.options.labels_required:
+            raise CorpusError(
+                f"expected labels from one question, found them from {some(sorted(self._labels_from))}; say which one "
+                "holds the labels with label_column (--label-column)",
+                self.source.where,
+            )
+
     def _records(self, member: Member) -> Iterator[tuple[int, dict[str, Any] | BadRecord]]:
         """Records with their lines, or what is wrong with them; those of an array have their places."""
         with member.open() as stream:
             lines = self.lines(member, stream)
+            blank = True
             for number, line in enumerate(lines, start=1):
-                if number == 1 and line.lstrip().startswith("["):
-                    yield from self._array([line, *lines], member)
+                if blank and line.lstrip().startswith("["):
+                    yield from self._array([*"\n" * (number - 1), line, *lines], member)
                     return
+                blank = blank and not line.strip()
                 if is_broken(line):
                     self.bad_encoding(member, number, line)
                     continue
@@ -54,6 +73,10 @@ class JsonLinesReader(RecordReader):
                     yield number, error
 
     def _array(self, lines: list[str], member: Member) -> Iterator[tuple[int, dict[str, Any] | BadRecord]]:
+        broken = next((number for number, line in enumerate(lines, start=1) if is_broken(line)), None)
+        if broken is not None:
+            self.bad_encoding(member, broken, lines[broken - 1])
+            return
         try:
             records = json.loads("".join(lines), object_pairs_hook=_once)
         except (ValueError, RecursionError, BadRecord) as error:

@@ -24,7 +24,6 @@ ABOUT = re.compile(r"(readme|licen[sc]e|copying|changelog|citation|notice)\b.*",
 
 
 TELLING = 10  # bytes beyond ASCII in a record, from which an encoding is guessed
-LABEL_NAMES = ("label", "labels", "category", "class", "target")
 
 
 class Tally:

@@ -8,6 +8,7 @@ from typing import Any
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import (
+    LABEL_NAMES,
     BadRecord,
     label_name,
     label_set,
@@ -19,7 +20,7 @@ from lapwing.corpus.fields import (
 )
 from lapwing.corpus.members import Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import LABEL_NAMES, Reader, Tally
+from lapwing.corpus.reader import Reader, Tally
 from lapwing.errors import CorpusError
 
 
@@ -60,10 +61,14 @@ class RecordReader(Reader):
 
     def _labels(self, record: Mapping[str, Any]) -> tuple[str, ...]:
         key = self.options.label_column
-        keys = [str(key)] if key is not None else ["labels", *LABEL_NAMES]
-        value = next((record[key] for key in keys if key in record), None)
-        if value is None:
-            return ()
+        keys = dict.fromkeys(["labels", *LABEL_NAMES]) if key is None else [str(key)]
+        given = {key: self._label_set(record[key]) for key in keys if record.get(key) is not None}
+        if len(set(given.values())) > 1:
+            said = " and ".join(f"{short(record[key])} under {key!r}" for key in given)
+            raise BadRecord(f"expected one key of labels, got {said}; label_column says which it is")
+        return next(iter(given.values()), ())
+
+    def _label_set(self, value: Any) -> tuple[str, ...]:
         separator = self.options.label_separator
         if isinstance(value, str) and separator is not None:
             value = several_labels(value, separator)

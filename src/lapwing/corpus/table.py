@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import (
+    LABEL_NAMES,
     BadRecord,
     label_name,
     label_set,
@@ -25,7 +26,7 @@ from lapwing.corpus.fields import (
 )
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import LABEL_NAMES, Reader, Tally, any_broken, log
+from lapwing.corpus.reader import Reader, Tally, any_broken, log
 from lapwing.errors import CorpusError
 
 OTHER_NAMES = ("id", "split", "weight")
