@@ -12,7 +12,7 @@ from cli.run import Command, in_process
 from docs.pages import Reader, alike, blocks
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = [path for path in sorted(DOCS.glob("*.md")) if any(blocks(path.read_text(encoding="utf-8")))]
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if any(blocks(path.read_text(encoding="utf-8")))]
 
 
 @pytest.fixture
@@ -52,4 +52,4 @@ def test_what_is_shown_is_compared() -> None:
     "word", ["bigram", "imbalanced", "multilabel", "multi-label", "confidence", "parquet", "docker"]
 )
 def test_words_that_people_search_for_stand_in_a_page(word: str) -> None:
-    assert any(word in path.read_text(encoding="utf-8").lower() for path in DOCS.glob("*.md"))
+    assert any(word in path.read_text(encoding="utf-8").lower() for path in DOCS.rglob("*.md"))
