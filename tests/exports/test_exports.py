@@ -54,7 +54,7 @@ def answers(result: LinearModel, given: list[str]) -> tuple[np.ndarray, np.ndarr
 
 def check(answer: list[dict[str, Any]], result: LinearModel, given: list[str]) -> None:
     proba, chosen = answers(result, given)
-    assert np.abs(np.array([one["probabilities"] for one in answer]) - proba).max() <= 1e-9
+    assert np.abs(np.array([one["probabilities"] for one in answer]) - proba).max() <= 1e-12
     assert np.array_equal(np.array([one["chosen"] for one in answer]), chosen)
 
 

@@ -74,8 +74,10 @@ function erfc(x) {
 // Student's distribution function: its tail is I_x(ν/2, ½)/2 at x = ν/(ν + s²), by the continued fraction.
 function student(score, degrees) {
   const a = degrees / 2;
-  let beta = Math.sqrt(a + 200) * (1 - 1 / (8 * (a + 200)) + 1 / (128 * (a + 200) ** 2)); // Γ(a + ½)/Γ(a) far out,
-  for (let k = 199; k >= 0; k--) beta *= (a + k) / (a + k + 0.5); // and here
+  const far = a + 100; // Γ(z + ½)/Γ(z) by its expansion for large z, and from there down to z = a
+  const ratio = [-399 / 262144, -21 / 32768, 5 / 1024, 1 / 128, -1 / 8, 1].reduce((sum, term) => sum / far + term, 0);
+  let beta = Math.sqrt(far) * ratio;
+  for (let k = 99; k >= 0; k--) beta *= (a + k) / (a + k + 0.5);
   const x = degrees / (degrees + score * score);
   const rest = (score * score) / (degrees + score * score);
   const front = (beta / Math.sqrt(Math.PI)) * x ** a * Math.sqrt(rest);
