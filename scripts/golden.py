@@ -2,7 +2,8 @@
 
     python scripts/golden.py before.json       write the hashes
     ... change the code ...
-    python scripts/golden.py after.json before.json    and name every cell that differs
+    python scripts/golden.py after.json before.json             and name every cell that differs
+    python scripts/golden.py after.json before.json reviews     the same for one corpus
 
 Bits differ between processors and versions of NumPy, so hashes are compared on one machine and never committed. Where a
 cell differs, objectives and gaps tell by how much. Corpora that are not in the folder LAPWING_CORPORA are left out.
@@ -61,7 +62,7 @@ def corpora() -> Iterator[tuple[str, Corpus]]:
     folder = Path(os.environ.get("LAPWING_CORPORA", ""))
     for name, file in CORPORA.items():
         if (folder / file).is_file():
-            yield name, lapwing.corpus.read(folder / file)
+            yield name, lapwing.corpus.read(folder / file, encoding="gb18030" if name == "sogou" else None)
         else:
             print(f"{name}: left out, there is no {file}")
 
@@ -84,11 +85,13 @@ def hashed(corpus: Corpus, settings: TrainSettings, folder: str) -> dict[str, An
     }
 
 
-def main(after: str, before: str | None = None) -> int:
+def main(after: str, before: str | None = None, only: str = "") -> int:
     cells: dict[str, Any] = {}
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         for corpus_name, corpus in corpora():
+            if only not in corpus_name:
+                continue
             for name, settings in SETTINGS.items():
                 part = thinned(corpus, NGRAM_DOCUMENTS if name == "ngrams" else MAX_DOCUMENTS)
                 try:
