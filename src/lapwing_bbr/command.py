@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lapwing.corpus import Corpus
     from lapwing.model import LinearModel
-    from lapwing_bbr import BbrModel
+    from lapwing_bbr.files import BbrModel
 
 log = logging.getLogger("lapwing")
 
@@ -131,7 +131,7 @@ def train_command(datafile: str, modelfile: str, **options: Any) -> None:
     _check_results(options["resultfile"], data)
     corpus, groups = _read(datafile, options["groups"])
     announce_compiling()
-    from lapwing_bbr import write_bbr_model
+    from lapwing_bbr.files import write_bbr_model
 
     if options["gvar"] and not options["groups"]:
         raise SettingsError("--gvar is for groups; say how many there are with -g")
@@ -201,7 +201,7 @@ def _train(corpus: Corpus, groups: np.ndarray | None, options: dict[str, Any]) -
 
     from lapwing.corpus import Corpus
     from lapwing.training import train
-    from lapwing_bbr import EVERYTHING, from_linear, normalized, score_of, to_linear
+    from lapwing_bbr.files import EVERYTHING, from_linear, normalized, score_of, to_linear
 
     names, matrix = list(corpus.feature_names or ()), normalized(corpus.documents, options["cosnorm"])
     labels = [(1,) if yes else (-1,) for yes in _positive(corpus)]
@@ -240,7 +240,7 @@ def _train_groups(
     from lapwing.selection.variance import choose_prior
     from lapwing.stats.priors import norm_variance
     from lapwing.training import train
-    from lapwing_bbr import EVERYTHING, BbrModel, score_of, to_linear
+    from lapwing_bbr.files import EVERYTHING, BbrModel, score_of, to_linear
     from lapwing_bbr.groups import by_groups, group_prior, group_weights, with_shared
 
     for flag in ("standardize", "autosearch", "errbar", "pos", "neg"):
@@ -357,7 +357,7 @@ def classify_command(datafile: str, modelfile: str, resultfile: str | None, log:
     import numpy as np
 
     from lapwing.model import FeatureIndex
-    from lapwing_bbr import kind_of, load, normalized, read_bbr_model, score_of
+    from lapwing_bbr.files import kind_of, load, normalized, read_bbr_model, score_of
     from lapwing_bbr.groups import by_groups
 
     _check_results(resultfile, modelfile)

@@ -36,8 +36,8 @@ def command(
     BBR and BMR files hold weights of numbered features and nothing of how texts become numbers: documents for
     them must be weighted as the model's own were.
     """
-    import lapwing_bbr as bbr
     from lapwing.formats import save
+    from lapwing_bbr import files as bbr
 
     check_output(output, source, name="OUTPUT")
     if features is not None:
@@ -65,8 +65,8 @@ def command(
 
 
 def _load(source: str, kind: str) -> LinearModel:
-    import lapwing_bbr as bbr
     from lapwing.formats import load
+    from lapwing_bbr import files as bbr
 
     if kind == "lapwing":
         return load(source)
@@ -81,8 +81,8 @@ def _load(source: str, kind: str) -> LinearModel:
 
 def _write_numbers(model: LinearModel, path: str, to: str) -> None:
     """Lines of number and name; classes, where they have numbers too, after the word class."""
-    import lapwing_bbr as bbr
     from lapwing.files import write_beside
+    from lapwing_bbr import files as bbr
 
     lines = [f"{i}\t{name}\n" for i, name in zip(bbr.feature_ids(model, True), model.feature_names, strict=True)]
     if to == "bmr":

@@ -11,22 +11,19 @@ of a model of n-grams of any length `present` (n, d), 0 or 1, and of a model of 
 Outputs: scores (n, rows), probabilities (n, classes), chosen (n, classes) bool.
 
 No operator of ONNX or of onnxruntime-extensions folds, cuts and stems words by lapwing's table, so that part stays
-outside: `onnx_inputs` does it in Python, and the exports to JavaScript and Python in theirs.
+outside: `lapwing.exporting.onnx_inputs` does it in Python, and the exports to JavaScript and Python in theirs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lapwing.errors import InputError, MissingExtraError
 from lapwing.model import LinearModel
-from lapwing.model.linear import as_model
 from lapwing.text.matching import NgramWeighting
-from lapwing.text.plain import PlainTerms
 from lapwing.text.weighting import idf
 
 OPSET, IR = 17, 8
@@ -183,30 +180,3 @@ def _decide(model: LinearModel, graph: Graph, scores: str, own: str) -> None:
     closed = np.where(model.thresholds < np.inf, 0.0, -np.inf)
     best = graph("ArgMax", graph("Add", scores, graph.constant(closed)), axis=1, keepdims=1)
     graph("Equal", best, graph.constant(np.arange(len(model.classes))[None, :], np.int64), output="chosen")
-
-
-def onnx_inputs(model: Any, documents: Sequence[str] | Any) -> dict[str, np.ndarray]:
-    """What the graph of a model is to be given for documents, by the names of its inputs."""
-    model = as_model(model)
-    weighting = model.weighting
-    if weighting is None or isinstance(weighting, NgramWeighting):
-        name = "features" if weighting is None else "present"
-        return {name: model.vectors(documents).toarray()}
-    place = {term: j for j, term in enumerate(weighting.terms)}
-    counts = np.zeros((len(documents), len(place)))
-    others: list[list[int]] = []
-    terms = PlainTerms(weighting.settings)
-    for i, text in enumerate(documents):
-        unknown: dict[str, int] = {}
-        for term in terms(weighting.settings.prepared(text)):
-            if term in place:
-                counts[i, place[term]] += 1.0
-            else:
-                unknown[term] = unknown.get(term, 0) + 1
-        others.append(list(unknown.values()))
-    if not weighting.settings.cosine:
-        return {"counts": counts}
-    rest = np.zeros((len(documents), max(map(len, others), default=0) or 1))
-    for row, values in zip(rest, others, strict=True):
-        row[: len(values)] = values
-    return {"counts": counts, "unknown": rest}

@@ -9,7 +9,7 @@ import pytest
 from cli.run import Command
 
 import lapwing
-from lapwing_bbr import read_bmr_model
+from lapwing_bbr.files import read_bmr_model
 
 CLASSES = ("1", "2", "4", "7")
 

@@ -11,7 +11,7 @@ from cli.run import Command
 from sklearn.datasets import load_breast_cancer
 
 import lapwing
-from lapwing_bbr import EVERYTHING, BbrModel, read_bbr_model, to_linear, write_bbr_model
+from lapwing_bbr.files import EVERYTHING, BbrModel, read_bbr_model, to_linear, write_bbr_model
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 TRAIN, TEST = FOLDER / "train.dat", FOLDER / "test.dat"

@@ -14,12 +14,12 @@ import pytest
 import scipy.sparse as sp
 
 import lapwing
-import lapwing_bbr as bbr
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
 from lapwing.formats import save
 from lapwing.reporting import report
 from lapwing.training.again import settings_of
+from lapwing_bbr import files as bbr
 
 DATA = Path(__file__).parents[1] / "data" / "bbr"
 UNKNOWN = re.compile(r"\bnan\b|\?|\bNone\b|Train it anew|train it anew|\b0 positives|\b0 documents")

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from model.build import model as linear_model
 from model.build import text_model
 
-import lapwing_bbr as bbr
 from lapwing import MAPClassifier
 from lapwing.errors import InputError, ModelFileError
+from lapwing_bbr import files as bbr
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "bbr"
 MODELS = sorted(path.stem for path in FOLDER.glob("*.model"))

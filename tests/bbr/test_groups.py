@@ -12,7 +12,7 @@ from scipy.special import log_expit
 
 from lapwing.priors import by_group
 from lapwing.selection.variance import CrossValidation, choose_prior
-from lapwing_bbr import BbrModel, read_bbr_model, write_bbr_model
+from lapwing_bbr.files import BbrModel, read_bbr_model, write_bbr_model
 
 GROUPS = 2
 

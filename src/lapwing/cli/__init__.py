@@ -1,4 +1,4 @@
-"""The `lapwing` command. Each subcommand is a module, loaded when it is called: `--help` loads none."""
+"""The `lapwing` command. Each subcommand is a module, loaded when it is called."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from importlib import import_module
 
 import click
 
-# name: (module, what it does); the table is what `lapwing --help` prints.
+from lapwing.plugins import plugin, plugins, working
+
+# name: (module, what it does); `lapwing --help` prints this table, then the commands of other packages.
 COMMANDS = {
     "demo": ("demo", "Train and evaluate on the built-in corpus."),
     "train": ("train", "Train a model on labelled documents."),
@@ -24,31 +26,31 @@ COMMANDS = {
     "suspects": ("suspects", "Print documents that look mislabelled."),
     "curve": ("curve", "Show what more labelled documents would bring."),
     "export": ("export", "Write a model as JavaScript, as plain Python, or as ONNX."),
-    "convert": ("lapwing_bbr.convert", "Turn a model file of BBR, BMR or lapwing into another of them."),
-    "bbr": ("lapwing_bbr.command", "Train and classify with the flags and files of BBR."),
     "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),
     "label": ("label", "Label documents on a page of this machine, those first that teach most."),
     "serve": ("serve", "Serve models over HTTP: a page to try them in, and a REST interface."),
     "completion": ("completion", "Print what makes a shell complete commands and options."),
-    "reproduce": ("lapwing_papers.command", "Run the experiments of a paper again, its figures beside ours."),
 }
 
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *plugins("commands")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        command: click.Command
+        if cmd_name in COMMANDS:
+            command = import_module(f"lapwing.cli.{COMMANDS[cmd_name][0]}").command
+        elif cmd_name in plugins("commands"):
+            command = plugin("commands", cmd_name)
+        else:
             return None
-        place = COMMANDS[cmd_name][0]
-        module = import_module(place if "." in place else f"lapwing.cli.{place}")
-        command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        others = [(name, command.get_short_help_str(limit=200)) for name, command in working("commands")]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([*((name, text) for name, (_, text) in COMMANDS.items()), *others])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -24,6 +24,7 @@ from lapwing.cli._common import (
     split_part,
 )
 from lapwing.cli._help import Grouped
+from lapwing.cli._installed import Installed
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
 from lapwing.cli._train_settings import PRESETS, given, settings_like, train_settings
@@ -137,7 +138,7 @@ GROUPS = {
 @click.option("--one-se", is_flag=True, help="cv: take the strongest prior within one standard error of the best.")
 @click.option(
     "--solver",
-    type=click.Choice(["auto", "clg", "em", "exact", "greedy"]),
+    type=Installed("solvers", "auto", "exact", "greedy"),
     default="auto",
     show_default=True,
     help="auto: certified Newton; clg, em: the algorithms of 2007 and 2003. With --ngrams: exact (as auto), greedy.",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.model.linear import LinearModel
+from lapwing.plugins import plugin
 from lapwing.selection.folds import Folds
 from lapwing.selection.squeezer import Budget, Squeezed
 from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
@@ -28,9 +29,7 @@ from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix
 from lapwing.training.rare import RareCategories
 from lapwing.training.settings import ALPHAS
 from lapwing.training.task import Travelling, check_flat
-from lapwing_papers.solvers import clg, probit_em
 
-EM_ROUND = 20  # iterations of EM, which are short, that count as one round
 COUNTING_TOL = 1e-8  # of fits whose features are counted: a fit that is merely close may lack half of them
 LITTLE = 20_000  # entries of a matrix up to which that is not worth saving
 TOGETHER = 16  # units on one path under a Gaussian prior
@@ -246,11 +245,10 @@ class OneVsRest(OverMatrix):
         arrays = self._compile(prior, problem, variance)
         if isinstance(prior, Jeffreys):
             return self._solve_jeffreys(problem, y, weight, prior, arrays)
-        solve = {"auto": newton.fit, "clg": clg.fit, "em": probit_em.fit}[settings.solver]
-        most = settings.max_iter * (EM_ROUND if settings.solver == "em" else 1)
+        solve = newton.fit if settings.solver == "auto" else plugin("solvers", settings.solver)
         return solve(
-            problem, y, weight, arrays, variance=variance, tol=tol or settings.tol, max_iter=most, link=settings.link,
-            start=None if settings.solver == "em" else start,  # which zeros never leave
+            problem, y, weight, arrays, variance=variance, tol=tol or settings.tol, max_iter=settings.max_iter,
+            link=settings.link, start=start,
         )  # fmt: skip
 
     def _solve_jeffreys(
@@ -261,8 +259,8 @@ class OneVsRest(OverMatrix):
         if jeffreys.start != "least_squares":
             first = as_prior(jeffreys.start).compile(jeffreys.start_variance, d, settings.intercept_variance)
             start = newton.fit(problem, y, weight, first, variance=jeffreys.start_variance, link=settings.link).weights
-        return probit_em.fit(
-            problem, y, weight, arrays, variance=float("nan"), tol=settings.tol, max_iter=EM_ROUND * settings.max_iter,
+        return plugin("solvers", "em")(
+            problem, y, weight, arrays, variance=float("nan"), tol=settings.tol, max_iter=settings.max_iter,
             start=start, link=settings.link, jeffreys=jeffreys.logarithmic(d, settings.intercept_variance),
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.plugins import plugins
 from lapwing.selection import RULES, SCORES, Utility
 from lapwing.selection.features import SHARES
 from lapwing.selection.variance import CrossValidation
@@ -20,7 +21,6 @@ from lapwing.stats.priors import CONVEX, Gaussian, Laplace, Prior, as_prior, che
 from lapwing.text import TextSettings
 
 VARIANCES = ("pooled", "norm", "cv", "auto")
-SOLVERS = ("auto", "clg", "em")
 NGRAM_SOLVERS = ("auto", "exact", "greedy")
 NGRAM_LOSSES = ("likelihood", "squared_hinge")
 STEP_GRID = (200, 400, 600, 800, 1000)  # IBW08 varied the number of steps between 200 and 1,000
@@ -165,7 +165,7 @@ class TrainSettings:
         if not (given is None or given == "balanced" or isinstance(given, Mapping)):
             raise SettingsError(f'class_weight must be None, "balanced" or a mapping, got {self.class_weight!r}')
         for name, choices in (
-            ("solver", SOLVERS if self.ngrams is None else NGRAM_SOLVERS),
+            ("solver", ("auto", *plugins("solvers")) if self.ngrams is None else NGRAM_SOLVERS),
             ("threshold_data", THRESHOLD_DATA),
             ("fold_by", FOLD_BY),
             ("feature_score", tuple(SCORES)),
@@ -185,8 +185,8 @@ class TrainSettings:
                 raise SettingsError(f"prior knowledge goes with {CONVEX}, not with {prior.shape.name}")
             if self.variance not in ("norm", "pooled"):
                 raise SettingsError(f"prior='jeffreys' has no variance to choose, got variance={self.variance!r}")
-            if self.solver == "clg":
-                raise SettingsError("prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not 'clg'")
+            if self.solver not in ("auto", "em"):
+                raise SettingsError(f"prior='jeffreys' is fitted by EM; use solver='em' or 'auto', not {self.solver!r}")
 
     def _check_link(self) -> None:
         """Links without kernels are fitted by the default solver alone."""
