@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
@@ -70,7 +70,7 @@ def test_silent_connections_keep_nobody_from_being_answered(path: Path, said: by
         for one in held:
             cleaning.callback(one.close)
         for _ in range(5):
-            with httpx.Client(base_url=server.address, timeout=20, trust_env=False) as client:
+            with httpx2.Client(base_url=server.address, timeout=20, trust_env=False) as client:
                 assert client.get("/health").status_code == 200
                 assert client.post("/v1/classify", json={"text": "oil"}).status_code == 200
         closed = [is_closed(one) for one in held]
@@ -82,7 +82,7 @@ def test_connections_stay_below_the_limit_on_descriptors(path: Path) -> None:
     with Server(path, open_files=256) as server, ExitStack() as cleaning:
         for one in many(server, 400):
             cleaning.callback(one.close)
-        with httpx.Client(base_url=server.address, timeout=20, trust_env=False) as client:
+        with httpx2.Client(base_url=server.address, timeout=20, trust_env=False) as client:
             assert client.get("/health").status_code == 200
         assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 256
         assert "Too many open files" not in server.said()
@@ -97,10 +97,9 @@ def test_too_few_descriptors_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
 class Pretended:
     """A connection of which only the bounds know: the clock is in our hands."""
 
-    def __init__(self, loop: Any, address: str, since: float, admitted: bool = False) -> None:
-        self.loop, self.address, self.since, self.admitted = loop, address, since, admitted
-        self.answering = admitted
-        self.aborted = self.closing = self.leaving = False
+    def __init__(self, loop: Any, address: str, since: float, answering: bool = False) -> None:
+        self.loop, self.address, self.since, self.answering = loop, address, since, answering
+        self.lingering = self.aborted = self.closing = self.leaving = False
         self.transport = self
 
     def abort(self) -> None:
@@ -136,12 +135,25 @@ def test_who_makes_room() -> None:
     held.add(Pretended(clock, "a", 4.0))  # type: ignore[arg-type]  # a fourth of one address, where three may be
     assert [one.leaving for one in first] == [False, True, False]
     assert first[1] in held.all  # until its client has closed it
-    others = [Pretended(clock, name, 0.0, admitted=True) for name in "bcd"]
+    others = [Pretended(clock, name, 0.0, answering=True) for name in "bcd"]
     for one in others:
         held.add(one)  # type: ignore[arg-type]
     held.add(Pretended(clock, "e", 5.0))  # type: ignore[arg-type]
     assert first[2].leaving
     assert not any(one.aborted or one.leaving for one in (first[0], *others))
+
+
+def test_a_request_without_its_answer_is_never_given_up() -> None:
+    """Neither one that is worked for nor one that is about to be refused: the latest connection comes back later."""
+    clock, held = Clock(), bounds.Connections(4, 10.0)
+    answering = [Pretended(clock, "a", 0.0, answering=True) for _ in range(2)]
+    latest = Pretended(clock, "a", 1.0)
+    for one in (*answering, latest):
+        held.add(one)  # type: ignore[arg-type]
+    assert [one.aborted or one.leaving for one in (*answering, latest)] == [False, False, True]
+    answering[1].lingering = True  # it has its answer
+    held.add(Pretended(clock, "a", 2.0))  # type: ignore[arg-type]
+    assert [one.aborted for one in answering] == [False, True]
 
 
 def test_who_was_told_to_come_back_is_closed_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,8 +315,8 @@ def test_an_answer_per_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     store.models["m"] = Served("m", model(TextSettings(strip_html=True)))
     app = create_app(store, ServeSettings())
 
-    async def ask() -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+    async def ask() -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as client:
             return await client.post("/v1/classify", json={"texts": ["oil", "poison"]})
 
     answer = asyncio.run(ask())

@@ -12,13 +12,13 @@ import tempfile
 import time
 from typing import Any
 
-import httpx
+import httpx2
 
 
 def _answers(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=10).status_code == 200
-    except httpx.TransportError:
+        return httpx2.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=10).status_code == 200
+    except httpx2.TransportError:
         return False
 
 
@@ -41,7 +41,7 @@ class Server:
                 raise AssertionError(self.said())
             time.sleep(0.05)
         self.address = f"http://127.0.0.1:{match[2]}"
-        self.client = httpx.Client(base_url=self.address, timeout=60, trust_env=False)
+        self.client = httpx2.Client(base_url=self.address, timeout=60, trust_env=False)
         return self
 
     def said(self) -> str:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from cli import build
 
@@ -44,8 +44,8 @@ class Labelling:
 
     def _answers(self, port: int) -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=10).status_code == 200
-        except httpx.TransportError:
+            return httpx2.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=10).status_code == 200
+        except httpx2.TransportError:
             return False
 
     def stop(self, number: int) -> None:
@@ -121,7 +121,7 @@ def test_fifty_documents_by_keys_and_a_killed_server(chromium: Any, folder: Path
 def test_pages_of_elsewhere_cannot_answer_and_a_retry_can(folder: Path) -> None:
     server = Labelling(folder)
     try:
-        client = httpx.Client(base_url=server.address, trust_env=False)
+        client = httpx2.Client(base_url=server.address, trust_env=False)
         body = json.dumps({"id": "0", "labels": ["grain"]})
         assert client.post("answer", content=body, headers={"content-type": "text/plain"}).status_code == 400
         assert client.get("state", headers={"host": "elsewhere.example"}).status_code == 400

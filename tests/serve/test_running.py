@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from reporting.build import model, texts
 
@@ -38,8 +38,8 @@ def test_twenty_times_more_clients_than_it_takes(folder: Path) -> None:
 
 async def storm(address: str, given: list[str], wanted: list[dict[str, float]], each: int) -> list[int]:
     codes: list[int] = []
-    limits = httpx.Limits(max_connections=len(given), max_keepalive_connections=len(given))
-    async with httpx.AsyncClient(base_url=address, timeout=60, limits=limits, trust_env=False) as client:
+    limits = httpx2.Limits(max_connections=len(given), max_keepalive_connections=len(given))
+    async with httpx2.AsyncClient(base_url=address, timeout=60, limits=limits, trust_env=False) as client:
 
         async def ask(k: int) -> None:
             for _ in range(each):
@@ -100,8 +100,8 @@ def test_a_request_under_way_is_answered_at_shutdown(folder: Path, number: int) 
         held = Held(server)
         server.process.send_signal(number)
         time.sleep(0.5)
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{server.address}/health", trust_env=False)
+        with pytest.raises(httpx2.ConnectError):
+            httpx2.get(f"{server.address}/health", trust_env=False)
         held.finish()
         assert held.answer().startswith(b"HTTP/1.1 200")
         held.close()
@@ -119,7 +119,7 @@ def test_a_replaced_model_is_loaded_without_dropping_a_request(tmp_path: Path) -
     with Server(path, "--reload-every", "0.1", "--log-level", "warning") as server:
 
         def ask() -> None:
-            with httpx.Client(base_url=server.address, timeout=30, trust_env=False) as client:
+            with httpx2.Client(base_url=server.address, timeout=30, trust_env=False) as client:
                 while not stop.is_set():
                     answers.append(client.post("/v1/classify", json={"text": text}))
 

@@ -1,11 +1,13 @@
-"""Connections that hold still: bounds on how many there are and on how long each may say nothing.
+"""Connections: limits on how many there are and on how long each may send nothing.
 
 uvicorn has a time limit for a connection between two requests and none for one that never finishes its first, or that
 reads no answer. Here one clock looks at all of them: a connection is closed when it has neither brought a whole
-request head nor taken a byte of an answer for `QUIET` seconds. Where there are as many as there may be, the one that
-has been quiet longest makes room for the next, so that whoever asks now is answered; a request that the guard has
-admitted is never given up for another. Its client may have sent a request that was not read yet: it is told to come
-back, and has a while to read that.
+request head nor taken a byte of an answer for `QUIET` seconds. At the largest number of connections, the one that has
+been quiet longest makes room for the next, so that whoever asks now is answered; a request that has no answer yet is
+never given up for another. The client of a quiet connection may have sent a request that was not read yet: it is told
+to come back, and has a while to read that.
+
+uvicorn's own protocol does the work: `Connection` passes on what comes, and is in the `state` of every request's scope.
 """
 
 from __future__ import annotations
@@ -13,13 +15,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from lapwing.errors import InputError
-from lapwing.serve.guard import ADMITTED, HEADERS, LINGER, POLICY, RETRY_AFTER
+from lapwing.serve.guard import HEADERS, LINGER, LINGERING, POLICY, RETRY_AFTER, App, Message, Receive, Send
 from lapwing.serve.settings import ServeSettings
 
 try:
@@ -35,6 +36,7 @@ TICK = 1.0
 FEWEST = 8  # connections that a server must be able to hold
 OTHER_FILES = 32  # descriptors kept for models, logs and the like
 LEAVING = 64  # connections beyond the limit that were told to come back, and are not closed yet
+STATE = "lapwing.connection"  # in the state of a scope
 _BODY = b'{"error": "too many connections; try again"}'
 COME_BACK = b"\r\n".join(
     (
@@ -96,13 +98,13 @@ class Connections:
         self.all.pop(one, None)
 
     def _make_room(self, among: list[Connection], latest: Connection) -> None:
-        """Close the one that has been quiet longest; the latest itself only where every other is being worked for."""
+        """Close the one that has been quiet longest; the latest itself only where every other waits for an answer."""
         now = latest.loop.time()
         for other in among:
             other.look(now)  # who was busy since the last tick is not quiet
-        quiet = [other for other in among if other is not latest and not other.admitted]
+        quiet = [other for other in among if other is not latest and (other.lingering or not other.answering)]
         chosen = min(quiet, key=lambda other: other.since, default=latest)
-        if chosen.answering or chosen.transport.is_closing():
+        if chosen.lingering or chosen.transport.is_closing():
             self._close(chosen, "too many")
         else:
             self.closed["told to come back"] += 1
@@ -126,28 +128,47 @@ class Connections:
             self.closed.clear()
         self.clock = loop.call_later(TICK, self._tick, loop) if self.all else None
 
+    def protocol(self, inner: Callable[..., asyncio.Protocol]) -> Callable[..., Connection]:
+        """What makes the protocol of every connection, from uvicorn's own."""
+        return lambda **given: Connection(self, inner, **given)
 
-class Connection(H11Protocol):
-    """One connection, as uvicorn handles it; `since` is when something last happened on it."""
 
-    bounds: Connections
-    since = 0.0
-    seen: Any = None
-    leaving = False  # it was told to come back; what else it sends is dropped
+class Connection(asyncio.Protocol):
+    """One connection; `since` is when something last happened on it."""
+
+    def __init__(self, bounds: Connections, inner: Callable[..., Any], app_state: dict[str, Any], **given: Any) -> None:
+        self.bounds, self.inner = bounds, inner(app_state={**app_state, STATE: self}, **given)
+        self.loop = asyncio.get_running_loop()
+        self.scope: Message | None = None  # of the request being answered
+        self.requests = 0
+        self.since = 0.0
+        self.seen: tuple[int, ...] = ()
+        self.leaving = False  # it was told to come back; what else it sends is dropped
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.address = self.client[0] if self.client else ""
+        self.transport = transport
+        address = transport.get_extra_info("peername")
+        self.address = address[0] if isinstance(address, tuple) else ""
+        self.inner.connection_made(transport)
         self.look(self.loop.time())
         self.bounds.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, error: Exception | None) -> None:
         self.bounds.remove(self)
-        super().connection_lost(exc)
+        self.inner.connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
         if not self.leaving:
-            super().data_received(data)
+            self.inner.data_received(data)
+
+    def eof_received(self) -> Any:
+        return self.inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self.inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.inner.resume_writing()
 
     def tell(self) -> None:
         """Answer a request that may be on its way, and close when the client has."""
@@ -158,18 +179,35 @@ class Connection(H11Protocol):
 
     @property
     def answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
+        return self.scope is not None
 
     @property
-    def admitted(self) -> bool:
-        return self.answering and ADMITTED in self.cycle.scope
+    def lingering(self) -> bool:
+        """Whether the request was refused, and the rest of its body is dropped."""
+        return self.scope is not None and LINGERING in self.scope
 
     def look(self, now: float) -> None:
-        state = (self.cycle, self.answering, self.transport.is_closing(), self.transport.get_write_buffer_size())
+        state = (self.requests, self.answering, self.transport.is_closing(), self.transport.get_write_buffer_size())
         if state != self.seen:
             self.seen, self.since = state, now
 
 
-def protocol(bounds: Connections) -> type[Connection]:
-    """What uvicorn makes of every connection."""
-    return type("Connection", (Connection,), {"bounds": bounds})
+def noted(app: App) -> App:
+    """The application, with its requests noted at their connections."""
+
+    async def call(scope: Message, receive: Receive, send: Send) -> None:
+        one: Connection | None = scope.get("state", {}).pop(STATE, None)
+        if one is None:
+            return await app(scope, receive, send)
+        if one.leaving:  # its head was read, and it was not begun: the client has its answer
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return None
+        one.scope, one.requests = scope, one.requests + 1
+        try:
+            return await app(scope, receive, send)
+        finally:
+            if one.scope is scope:  # and not of a request that was sent on its heels
+                one.scope = None
+
+    return call

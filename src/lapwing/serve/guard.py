@@ -30,7 +30,7 @@ log = logging.getLogger("lapwing.serve")
 RETRY_AFTER = "1"
 SMALL = 65536  # bytes of a body that is refused unread, and yet not worth a new connection
 LINGER = 5.0  # seconds in which the rest of a body that was refused is read and dropped, before the connection closes
-ADMITTED = "lapwing.admitted"  # in the scope of a request that is being worked for
+LINGERING = "lapwing.lingering"  # in the scope of a request that was refused, while the rest of its body is dropped
 OPEN = ("/health",)  # answered whatever the load, and without a token
 
 HEADERS = [
@@ -102,7 +102,6 @@ class Guard:
             raise _Refused(503, "too many requests at a time; try again", ((b"retry-after", RETRY_AFTER.encode()),))
         self.admitted += 1
         self.metrics.admitted = self.admitted
-        scope[ADMITTED] = True
         try:
             async with asyncio.timeout(self.settings.timeout):
                 await self.app(scope, exchange.receive, exchange.send)
@@ -111,7 +110,6 @@ class Guard:
         finally:
             self.admitted -= 1
             self.metrics.admitted = self.admitted
-            del scope[ADMITTED]
 
 
 def _too_large(limit: int) -> _Refused:
@@ -185,6 +183,7 @@ class _Exchange:
 
     async def _drop_rest(self) -> None:
         """Read on for a while: a client that is still sending when its connection closes never sees the answer."""
+        self.scope[LINGERING] = True
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
                 while (message := await self._receive())["type"] == "http.request" and message.get("more_body"):

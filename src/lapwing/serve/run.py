@@ -72,11 +72,12 @@ def serve_app(app: Any, settings: ServeSettings, listener: socket.socket) -> Non
     """Answer until SIGINT or SIGTERM; requests under way are finished, within `grace` seconds."""
     import uvicorn
 
-    from lapwing.serve.connections import LEAVING, Connections, most_connections, protocol
+    from lapwing.serve.connections import LEAVING, Connections, most_connections, noted
 
+    connections = Connections(most_connections(settings, 8 * BURST + LEAVING), settings.timeout)
     config = uvicorn.Config(
-        app,
-        http=protocol(Connections(most_connections(settings, 8 * BURST + LEAVING), settings.timeout)),
+        noted(app),
+        http="h11",
         ws="none",
         log_config=None,
         access_log=False,
@@ -86,6 +87,8 @@ def serve_app(app: Any, settings: ServeSettings, listener: socket.socket) -> Non
         timeout_graceful_shutdown=max(1, round(settings.grace)),
         backlog=BURST,
     )
+    config.load()
+    config.http_protocol_class = connections.protocol(config.http_protocol_class)  # type: ignore[assignment]
     # uvicorn hands a signal on when it is done: a stop that was asked for is no failure.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.text.table import DIGIT, LETTER, MARK, SINGLE, token_table
@@ -49,7 +50,10 @@ class Cutter:
 
 
 @lru_cache(maxsize=1)
-def _jieba() -> Any:
+def _jieba() -> Callable[[str], Iterable[str]]:
+    """jieba3's cut, or that of jieba, which it took over: they are the same."""
+    with suppress(ImportError):
+        return cast(Callable[[str], Iterable[str]], import_module("jieba3").jieba3().cut_text)
     try:
         jieba = import_module("jieba")
     except ImportError as error:
@@ -60,13 +64,13 @@ def _jieba() -> Any:
     # As jieba does it, without the copy that it keeps in a folder that anyone may write to.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
-    return tokenizer
+    return cast(Callable[[str], Iterable[str]], tokenizer.cut)
 
 
 def cut_by_jieba(text: str) -> list[str]:
     """Words as jieba finds them, lower-cased by the token table; what has neither letters nor digits is left out."""
     table = token_table(2)  # whatever comes later: models know what cuts their words by its name
-    words = _jieba().cut(text.translate(table.lower))
+    words = _jieba()(text.translate(table.lower))
     return [word for word in words if word and all(table.class_of(c) in (LETTER, DIGIT, SINGLE, MARK) for c in word)]
 
 
