@@ -188,6 +188,16 @@ def test_balanced_classes() -> None:
     assert balanced.decision_function(X).mean() > plain.decision_function(X).mean()  # the rare class gains
 
 
+def test_balanced_gives_each_of_three_classes_the_same_total() -> None:
+    X, y = data.matrix()
+    y = np.where(np.arange(len(y)) % 5 == 0, 2, y)
+    weight = (len(y) / (3.0 * np.bincount(y)))[y]
+    assert np.allclose(np.bincount(y, weight), len(y) / 3.0)
+    balanced = MAPClassifier(variance=3.0, class_weight="balanced", tol=1e-9).fit(X, y)
+    weighted = MAPClassifier(variance=3.0, tol=1e-9).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(balanced.decision_function(X), weighted.decision_function(X), atol=1e-6)
+
+
 def test_class_weights_of_label_sets_count_for_the_positives() -> None:
     X, Y = data.indicator()
     settings: dict[str, Any] = {"variance": 3.0, "tol": 1e-9}
@@ -200,7 +210,13 @@ def test_class_weights_of_label_sets_count_for_the_positives() -> None:
 
 @pytest.mark.parametrize(
     ("class_weight", "said"),
-    [({"zebra": 2.0}, "'zebra'"), ({0: -1.0}, "not negative"), ({0: np.nan}, "finite"), ("even", "'even'")],
+    [
+        ({"zebra": 2.0}, "'zebra'"),
+        ({0: -1.0}, "not negative"),
+        ({0: np.nan}, "finite"),
+        ({0: 1e308}, "added up"),
+        ("even", "'even'"),
+    ],
 )
 def test_class_weights_that_cannot_be(class_weight: Any, said: str) -> None:
     X, y = data.matrix()

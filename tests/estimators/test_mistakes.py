@@ -42,6 +42,7 @@ def fitted() -> dict[str, Any]:
         ([np.inf] * 12, "finite and not negative"),
         ([-1.0] * 12, "finite and not negative"),
         ([0.0] * 12, "not all zero"),
+        ([1e308] * 12, r"a finite sum; divide all of them by 1e\+308"),
         ("balanced", "weights of classes are class_weight"),
     ],
 )

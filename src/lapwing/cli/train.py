@@ -146,7 +146,12 @@ GROUPS = {
 @click.option(
     "--intercept-variance", type=float, help="A variance of its own for the intercept; inf for no prior on it."
 )
-@click.option("--class-weight", type=click.Choice(["balanced"]), help="Give both sides of each decision equal weight.")
+@click.option(
+    "--class-weight",
+    type=click.Choice(["balanced"]),
+    help="Exclusive classes: give each the same total weight. Label sets: give each category's positives and negatives "
+    "the same total weight.",
+)
 @click.option(
     "--threshold",
     default="default",

@@ -52,7 +52,8 @@ class MAPClassifier(LinearModelClassifier):
     threshold : "default" (probability ½), a probability, or tuned per category: "error", "f1", "ber", "t11u",
         "t13u", a `lapwing.Utility`; "expected_f1" decides each batch as a whole
     threshold_data : tune on "cv", the scores of held-out documents, or on "train", those of the training documents
-    class_weight : None, "balanced", or a mapping of label to factor
+    class_weight : None, a mapping of label to factor, or "balanced": the same total weight for each exclusive class,
+        or for the positives and the negatives of each category of label sets
     select_features : keep this many features per category before the fit, by feature_score: "bns", "chi2",
         "pearson", "yule", "stability" (the share of halves of the data in which a lasso keeps a feature) or "bolasso"
         (of bootstrap samples); by these two also a share: select_features=0.9 keeps what 0.9 of the samples keep

@@ -110,6 +110,9 @@ def check_weights(weights: np.ndarray | None, n: int) -> np.ndarray:
         raise InputError(f"expected one weight for each of {n} documents, got shape {weights.shape}")
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise InputError("document weights must be finite and not negative, and not all zero")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise InputError(f"document weights must have a finite sum; divide all of them by {weights.max():.3g}")
     return weights
 
 
@@ -118,17 +121,17 @@ def class_weights(
 ) -> Callable[[int, np.ndarray], np.ndarray | float]:
     """A document's factor in the problem of one category.
 
-    Exclusive classes: that of the document's class. Label sets: that of the category for its positives;
-    "balanced" gives both sides of every problem the same total.
+    Exclusive classes: that of the document's class; "balanced" gives every class the same total.
+    Label sets: that of the category for its positives; "balanced" gives both sides of every problem the same total.
     """
     if class_weight is None:
         return lambda column, y: 1.0
+    n = float(weights.sum())
     if not isinstance(class_weight, str):
         if unknown := [label for label in class_weight if label not in goal.classes]:
             raise SettingsError(f"class_weight names {unknown[0]!r}, which is no class of the training data")
-        if any(not np.isfinite(w) or w < 0 for w in class_weight.values()):
-            raise SettingsError("class_weight must be finite and not negative")
-    n = float(weights.sum())
+        if any(not np.isfinite(n * float(w)) or w < 0 for w in class_weight.values()):
+            raise SettingsError("class_weight must be finite, also when added up over all documents, and not negative")
     counts = weights @ goal.member  # documents of each class, by weight
     if goal.exclusive:
         if isinstance(class_weight, str):
