@@ -11,7 +11,6 @@ Labels are URIs, without the angle brackets, where there are any, else what stan
 from __future__ import annotations
 
 import gzip
-import logging
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,8 @@ from lapwing.corpus.document import Document
 from lapwing.corpus.fields import label_name, label_set, sound
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, is_broken, tolerant
-from lapwing.errors import InputError
+from lapwing.corpus.reader import ENCODING_HINT, PEEK, Reader, Tally, is_broken
+from lapwing.errors import InputError, some
 from lapwing.files import write_beside
 from lapwing_formats.vocabulary import bare
 
@@ -29,13 +28,12 @@ LINE = re.compile(r"[^\t]*\t\s*<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")  # of titles.tsv,
 SUBJECTS = (".tsv", ".key")  # of a text, the first of them that is there
 TO_BLANK = str.maketrans("\t\n\r", "   ")
 
-log = logging.getLogger(__name__)
-
 
 def is_full_text(names: Iterable[str]) -> bool:
-    """Whether there are texts with their subjects beside them."""
+    """Whether there are texts, half of them or more with their subjects beside them."""
     known = set(names)
-    return any(_subjects_of(name, known) for name in known if name.endswith(".txt"))
+    subjects = [bool(_subjects_of(name, known)) for name in known if name.endswith(".txt")]
+    return any(subjects) and 2 * sum(subjects) >= len(subjects)
 
 
 def _subjects_of(name: str, known: set[str]) -> str:
@@ -55,12 +53,11 @@ class AnnifReader(Reader):
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         names = {entry.name for entry in entries}
-        if self.source.single or not is_full_text(names):
+        if self.source.single or not any(name.endswith(".txt") for name in names):
             return super().choose(entries)
         texts = {name: _subjects_of(name, names) for name in names if name.endswith(".txt")}
         if self.options.labels_required and (bare_texts := sorted(name for name in texts if not texts[name])):
-            log.warning("%s: %d texts without subjects are left out, such as %s", self.source.name,
-                        len(bare_texts), bare_texts[0])  # fmt: skip
+            self.remark(f"{len(bare_texts):,} texts without subjects are left out: {some(bare_texts, 5)}")
             texts = {name: subjects for name, subjects in texts.items() if subjects}
         self._subjects_in = texts
         self._text_of = {subjects: text for text, subjects in texts.items() if subjects}
@@ -82,8 +79,10 @@ class AnnifReader(Reader):
     def finish(self) -> None:
         """Of broken halves, which skip_bad leaves out, the other ones go, too."""
         if self._waiting:
-            log.warning("%s: %d texts and their subjects are left out since one of the two cannot be read, such as %s",
-                        self.source.name, len(self._waiting), next(iter(self._waiting)))  # fmt: skip
+            left_out = some(list(self._waiting), 5)
+            self.remark(
+                f"{len(self._waiting):,} texts are left out since they or their subjects are broken: {left_out}"
+            )
 
     def _lines(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)
@@ -132,9 +131,8 @@ class AnnifReader(Reader):
         if len(data) > self.options.max_document:
             self.too_long(member, None)
             return None
-        encoding = tolerant(self.options.encoding or self.default_encoding)
         try:
-            return data.decode(encoding)
+            return data.decode(self.encoding_of(data[:PEEK]))
         except UnicodeError:
             self.bad(f"expected {self.encoding}, got bytes that are not; {ENCODING_HINT}", member, None)
             return None

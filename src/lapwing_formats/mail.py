@@ -1,4 +1,4 @@
-"""Mail: .eml files in a folder per class, mbox files, each a class, or one mbox.
+"""Mail: .eml files in a folder per class, with texts among them or not; mbox files, each a class, or one mbox.
 
 The text is the subject and the body, plain or HTML without markup, of alternatives the plain one; attachments and
 attached messages are left out. An mbox is split at lines `From `, an address and a date, wherever they stand; where its
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import codecs
 import datetime
-import logging
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import Entry, Member
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import ABOUT
+from lapwing.corpus.reader import Reader, beside
 from lapwing_formats.mime import message
 
 DAY, MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -33,25 +32,33 @@ END = r"(?: +remote from \S+)? *(?:\r?\n|\Z)"
 DATED = re.compile(rf"^From +(?! )[^\r\n]*? {DAY} +(?:{DATES}){ZONES}{END}".encode(), re.MULTILINE)
 UNDATED = re.compile(rb"\AFrom .*\n?|(?:(?<=\n\n)|(?<=\n\r\n))From .*\n(?=[!-9;-~]+:)")
 
-log = logging.getLogger(__name__)
-
 
 class MailReader(FolderReader):
     extensions = (".eml", ".mbox")
+    takes = ("encoding", "folder_level", "label_from", "label_column", "time_column", "group_column", "label_separator")
     _replaced = 0
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
-        self._of_header = self.options.label_column is not None
+        options = self.options
         self.exclusive = True
         named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
-        entries = named or [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
-        boxes = all(entry.name.lower().endswith(".mbox") for entry in entries)
+        others, far = beside(named, entries, self.beside)
+        boxes = bool(named) and not far and all(entry.name.lower().endswith(".mbox") for entry in named)
         self._of_file = boxes and not self.source.single
-        if self.source.single or boxes or self._of_header:
+        self._texts: set[int] = set()  # files that are no mail, in a collection of which others are
+        if boxes or any((options.label_column, options.time_column, options.group_column)):  # texts have no headers
+            entries = Reader.choose(self, entries)
+        elif named:
+            self._texts = {entry.index for entry in others}
+            entries = named + others
+        if self.source.single or boxes or options.label_column is not None:
             return entries
         return super().choose(entries)
 
     def documents(self, member: Member) -> Iterator[Document]:
+        if member.entry.index in self._texts:
+            yield from super().documents(member)
+            return
         with member.open() as stream:
             content = stream.read().removeprefix(codecs.BOM_UTF8)
         begins = content.lstrip()
@@ -102,12 +109,12 @@ class MailReader(FolderReader):
 
     def finish(self) -> None:
         """Encodings are the messages' own."""
+        super().finish()
         if self._replaced:
-            log.warning(
-                "%s: %d messages hold bytes that are not in the encoding they name, which were read as U+FFFD; "
-                "name the encoding of messages that name none, or a wrong one (--encoding)",
-                self.source.name, self._replaced,
-            )  # fmt: skip
+            self.remark(
+                f"{self._replaced} messages hold bytes that are not in the encoding they name, which were read as "
+                "U+FFFD; name the encoding of messages that name none, or a wrong one (--encoding)"
+            )
 
     @property
     def encoding(self) -> str:

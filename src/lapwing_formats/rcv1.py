@@ -20,6 +20,7 @@ QRELS_NAME = "rcv1-v2.topics.qrels"
 
 
 class Rcv1Reader(Reader):
+    takes = ("encoding", "qrels")
     kind = "tokens"
     extensions = (".dat",)
     telling = ()

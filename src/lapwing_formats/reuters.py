@@ -26,6 +26,7 @@ BLOCK = 1 << 18
 
 
 class ReutersReader(Reader):
+    takes = ("encoding", "reuters_split", "reuters_labels", "reuters_text")
     extensions = (".sgm", ".sgml")
     default_encoding = "latin-1"
 

@@ -24,6 +24,7 @@ OHSUMED_SPLITS = {"87": "train", "88": "train", "89": "test", "90": "test", "91"
 
 
 class SmartReader(Reader):
+    takes = ("encoding", "smart_require")
     extensions = (".smart",)
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:

@@ -106,3 +106,26 @@ def test_settings(write: Write) -> None:
 )
 def test_a_comma_in_prose_makes_no_table(write: Write, content: str, format: str) -> None:
     assert corpus.stream(write("letter.txt", content)).format == format
+
+
+WRONG = {
+    "folder": {"text_column": "a", "label_separator": ";", "qrels": "q", "header": False, "time_column": "t"},
+    "csv": {"folder_level": 1, "label_from": "x", "smart_require": "T", "reuters_split": "modlewis"},
+    "jsonl": {"header": False, "quote": "'", "folder_level": -1, "qrels": "q"},
+    "parquet": {"encoding": "latin-1", "header": False},
+    "svmlight": {"text_column": "a", "label_column": 1, "group_column": "g"},
+    "mail": {"text_column": "Subject", "header": False},
+    "text": {"label_separator": ",", "text_column": "a", "label_column": "b"},
+    "reuters": {"smart_require": "T", "label_column": "PLACES"},
+    "annif": {"label_column": "b"},
+}
+
+
+@pytest.mark.parametrize(("format", "option"), [(format, name) for format in WRONG for name in WRONG[format]])
+def test_an_option_that_means_nothing_is_refused(format: str, option: str, tmp_path: Path) -> None:
+    given = {option: WRONG[format][option]}
+    name = next(iter(CORPORA[format])) if format != "folder" else ""
+    path = folder(tmp_path, CORPORA[format]) / name
+    with pytest.raises(CorpusError, match=f"for {option}, got {format}, for which it means nothing"):
+        corpus.read(path, format, **given)
+    assert corpus.read(path, format, labels_required=False, split=None)

@@ -14,7 +14,8 @@ from lapwing.cli._common import columns_of
 from lapwing.cli._output import echo
 from lapwing.corpus import Document, stream
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest
+from lapwing.corpus.pipeline import check_taken
+from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest, tolerant
 from lapwing.errors import CorpusError, InputError
 from lapwing.evaluate.documents import check_kind, warn_if_strange
 from lapwing.model import FeatureIndex, LinearModel
@@ -81,9 +82,10 @@ def _text_lines(options: ReadOptions) -> Iterator[Document]:
         left_out = line
         tally.bad(CorpusError(f"expected {expected}", STDIN, line))
 
-    encoding = options.encoding or "utf-8"
+    check_taken(options, "text", STDIN)
     lines = decoded_lines(
-        standard_input("texts, one per line,"), STDIN, encoding, "\n", options.max_document,  # type: ignore[arg-type]
+        standard_input("texts, one per line,"), STDIN, tolerant(options.encoding or "utf-8"), "\n",  # type: ignore[arg-type]
+        options.max_document,
         lambda line: bad(longest(options.max_document), line),
     )  # fmt: skip
     for number, line in enumerate(lines, 1):

@@ -7,12 +7,14 @@ as numbers (`ClassLabel`), alone or in lists. A folder named for a split gives i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sized
 from typing import Any
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, short, split_of_file, split_of_folder
 from lapwing.corpus.members import Member
+from lapwing.corpus.reader import ABOUT, COLUMNS
 from lapwing.corpus.record import RecordReader
 from lapwing.corpus.streams import EXPANSION, check_expansion
 from lapwing.errors import CorpusError, MissingExtraError
@@ -23,6 +25,8 @@ BATCH = 256  # rows at a time: a few bytes may stand for all of them, compressed
 class ParquetReader(RecordReader):
     extensions = (".parquet", ".arrow", ".feather", ".ipc")
     telling: tuple[str, ...] | None = (".parquet",)
+    beside = re.compile(rf"{ABOUT.pattern}|(state|dataset_info|dataset_infos|dataset_dict)\.json", re.IGNORECASE)
+    takes = COLUMNS
 
     def documents(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+from lapwing.corpus.containers import by_extension
+from lapwing.corpus.encodings import wide_encoding
 from lapwing.corpus.fields import LABEL_NAMES
 from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import ABOUT
-from lapwing.corpus.readers import EXTENSIONS, FORMATS
+from lapwing.corpus.reader import ABOUT, beside
+from lapwing.corpus.readers import EXTENSIONS, FORMATS, READERS
+from lapwing.corpus.sources import refuse_container
 from lapwing.corpus.svmlight import PAIR
 from lapwing.errors import CorpusError
 from lapwing_formats.annif import LINE, is_full_text
@@ -20,6 +23,7 @@ PLAIN = re.compile(r"\.(txt|text|ft)$", re.IGNORECASE)  # lines of text, where t
 MAIL_HEADER = re.compile(r"[A-Za-z0-9-]+: ")
 HEAD = 1 << 16
 FEW = 20  # files of a flat folder that are looked into
+MOST_BESIDE = 10  # files of no format that may lie among fewer than half as many of one
 LONGEST_NAME = 64  # of a column, in a table that has no telling file name
 VECTOR = re.compile(rf"(?:[^\s:]+\s+)?(?:(?:qid|cost):\S+\s+)*{PAIR}(?:\s|$)")
 RIS_RECORD = re.compile(r"^TY  - \S", re.MULTILINE)
@@ -34,6 +38,8 @@ def detect(source: Source, options: ReadOptions) -> str:
             _probe(source)
             raise CorpusError("expected documents, found an empty file", source.where)
         name = source.entries[0].name
+        if kind := by_extension(name):
+            refuse_container(f"{kind}; if it is plain text after all, name the format (--format)", source.where)
         format_ = by_name(name) or by_content(head, options.encoding)
         if format_ == "tsv" and by_content(head, options.encoding) == "annif":
             format_ = "annif"
@@ -70,7 +76,7 @@ def by_content(head: bytes, encoding: str | None) -> str:
         if head.startswith(magic):
             return format_
     try:
-        text = head.decode(encoding or "utf-8-sig", "replace")
+        text = head.decode(encoding or wide_encoding(head) or "utf-8-sig", "replace")
     except UnicodeError:
         return ""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
@@ -109,40 +115,47 @@ def _is_meant(head: bytes, format: str, options: ReadOptions) -> bool:
     """Whether a file of text is a table after all: its first line names a column, and not only has a comma in it."""
     if format not in ("csv", "tsv"):
         return True
-    first = head.decode(options.encoding or "utf-8-sig", "replace").lstrip().partition("\n")[0]
+    encoding = options.encoding or wide_encoding(head) or "utf-8-sig"
+    first = head.decode(encoding, "replace").lstrip().partition("\n")[0]
     names = [name.strip().strip('"').lower() for name in first.split("," if format == "csv" else "\t")]
     labelled = len(names) == 2 and not {*names}.isdisjoint(LABEL_NAMES)
     return options.text_column is not None or "text" in names or labelled
 
 
 def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -> str:
-    if options.folder_level is not None or options.label_from is not None:
-        return "folder"
-    names = [by_name(entry.name) for entry in entries]
-    for special in (
-        "reuters",
-        "rcv1",
-        "smart",
-        "parquet",
-        "arrow",
-        "mail",
-    ):  # their files are unmistakable among others
-        if special in names:
-            return special
-    if is_full_text(entry.name for entry in entries):
-        return "annif"
     data = [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
-    formats = {by_name(entry.name) for entry in data}
-    if formats == {"tsv"} and _agreed(source, data[:1], options) == "annif":
+    named = {by_name(entry.name) for entry in data} - {""}
+    if options.folder_level is not None or options.label_from is not None:
+        return "mail" if "mail" in named else "folder"
+    special = next((one for one in ("reuters", "rcv1", "smart", "parquet", "arrow") if one in named), "")
+    if not special and "mail" in named:
+        return "mail"  # texts among mail are read, too
+    if not special and is_full_text(entry.name for entry in entries):
         return "annif"
-    if len(formats) == 1 and "" not in formats:
-        return formats.pop()
-    if len({entry.name.rpartition("/")[0] for entry in data}) != 1:
+    if not special and named == {"tsv"} and _agreed(source, data[:1], options) == "annif":
+        return "annif"
+    one_folder = len({entry.name.rpartition("/")[0] for entry in data}) == 1
+    if special or (len(named) == 1 and (one_folder or all(by_name(entry.name) for entry in data))):
+        format_ = special or named.pop()
+        _check_alone(source, format_, data)
+        return format_
+    if not one_folder:
         return "folder"
-    named = formats - {""}
-    if named:
-        return named.pop() if len(named) == 1 else ""
-    return _agreed(source, data[:FEW], options)
+    return "" if named else _agreed(source, data[:FEW], options)
+
+
+def _check_alone(source: Source, format: str, data: list[Entry]) -> None:
+    """Files of a format may have a few others beside them, but not be among texts in folders."""
+    reader = READERS[format]
+    own = [entry for entry in data if by_name(entry.name) == format or entry.name.lower().endswith(reader.extensions)]
+    others, far = beside(own, data, reader.beside)
+    if far or len(others) > max(MOST_BESIDE, 2 * len(own)):
+        raise CorpusError(
+            f"expected files of one format, found {own[0].path} and {len(others):,} others, such as "
+            f"{(far or others)[0].path}; take it out, or name the format (--format): {format} reads only files of "
+            "its own, folder takes each file for a text",
+            source.where,
+        )
 
 
 def _agreed(source: Source, entries: list[Entry], options: ReadOptions) -> str:

@@ -46,6 +46,32 @@ LABELS = {
 }
 
 
+MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
+         codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+HIGH = re.compile(rb"[\0-\x1f]")  # high bytes of most alphabets in UTF-16
+NO_BLANK = re.compile(rb"[\0-\x08\x0e-\x1f]")
+
+
+def wide_encoding(head: bytes) -> str:
+    """UTF-16 or UTF-32, by a byte order mark or since every other byte is no character of its own; "" for others."""
+    if name := next((name for mark, name in MARKS.items() if head.startswith(mark)), ""):
+        return name
+    first, second, third, fourth = (head[place::4] for place in range(4))
+    if fourth and not fourth.strip(b"\0") and not third.strip(b"\0\1\2") and first.strip(b"\0"):
+        return "utf-32-le"
+    if fourth.strip(b"\0") and not first.strip(b"\0") and not second.strip(b"\0\1\2"):
+        return "utf-32-be"
+    even, odd = head[::2], head[1::2]
+    for name, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if (
+            NO_BLANK.search(high)
+            and 0.9 * len(high) <= len(HIGH.findall(high))
+            and 2 * len(HIGH.findall(low)) <= len(low)
+        ):
+            return name
+    return ""
+
+
 @lru_cache(256)
 def codec_of(charset: str) -> str:
     """Python's name for a charset; "" where there is none."""

@@ -22,23 +22,21 @@ A document's id is its file name where only one document has that name, else `cl
 from __future__ import annotations
 
 import hashlib
-import logging
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from lapwing.corpus.containers import by_magic
 from lapwing.corpus.document import Document
 from lapwing.corpus.encodings import encoding_advice
 from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, split_of_folder
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.patterns import search
-from lapwing.corpus.reader import ENCODING_HINT, Reader, Tally, tolerant
+from lapwing.corpus.reader import ENCODING_HINT, PEEK, Reader, Tally
 from lapwing.errors import CorpusError, some
-
-log = logging.getLogger(__name__)
 
 LEAST_SHARED = 0.05  # share of the documents that must be in several folders for that to be meant
 SAMPLES, SAMPLE = 20, 1 << 14  # files, and bytes of each, by which an encoding is guessed
@@ -105,11 +103,14 @@ class Planned:
 
 
 class FolderReader(Reader):
+    takes: tuple[str, ...] = ("encoding", "folder_level", "label_from")
+
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)
         self._plan: dict[int, tuple[str, Planned]] = {}
         self._otherwise = self._decoded = 0
         self._samples: list[bytes] = []  # beginnings of what is not valid UTF-8
+        self._containers: dict[str, str] = {}  # paths, and what is there
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         if self.source.single:
@@ -135,6 +136,8 @@ class FolderReader(Reader):
             places = by_level(entries, options.folder_level)
         else:
             files = class_files(entries, self.source, options.labels_required)
+            known = {entry.index for entry in files}
+            self.leave_out([entry for entry in entries if entry.index not in known], "lie above the class folders")
             flat = all("/" not in f.path for f in files)
             self._say_level(files)
             return files, {entry.index: Place.above(entry, flat) for entry in files}
@@ -148,18 +151,17 @@ class FolderReader(Reader):
                 f"expected files whose paths {how}, found none among {len(entries)}, such as {entries[0].path!r}",
                 self.source.where,
             )
-        said_left_out([entry.path for entry in entries if entry.index not in places], self.source, "have no class")
+        self.leave_out([entry for entry in entries if entry.index not in places], "have no class")
         return sorted((entry for entry in entries if entry.index in places), key=lambda entry: entry.key), places
 
     def _say_level(self, files: list[Entry]) -> None:
         """Where folders lie in folders, either may be the classes."""
         outer, inner = ({place.label for place in by_level(files, level).values()} for level in (1, -1))
         if 1 < len(outer) < len(inner) and self.options.labels_required:
-            log.warning(
-                "%s: the classes are the %d innermost folders; folder_level=1 (--folder-level 1) takes the %d "
-                "outermost, %s",
-                self.source.name, len(inner), len(outer), some(sorted(outer), 4),
-            )  # fmt: skip
+            self.remark(
+                f"the classes are the {len(inner)} innermost folders; folder_level=1 (--folder-level 1) takes the "
+                f"{len(outer)} outermost, {some(sorted(outer), 4)}"
+            )
 
     def documents(self, member: Member) -> Iterator[Document]:
         name, document = self._plan[member.entry.index]
@@ -168,11 +170,22 @@ class FolderReader(Reader):
         if len(content) > self.options.max_document:
             self.too_long(member, None)
             return
+        if kind := by_magic(content, member.base):
+            self._containers[member.entry.path] = kind
+            return
         text = self._decode(content, member)
         if text is not None:
             yield Document(name, text, document.labels, document.split)
 
     def finish(self) -> None:
+        if self._containers:
+            path, kind = next(iter(self._containers.items()))
+            if len(self._containers) >= self._decoded:
+                raise CorpusError(
+                    f"expected texts, found {len(self._containers):,} files that hold none; {path} is {kind}",
+                    self.source.where,
+                )
+            self.remark(f"{len(self._containers):,} files hold no plain text and are left out; {path} is {kind}")
         if self.options.encoding is None and 2 * self._otherwise > max(self._decoded, 2):
             raise CorpusError(
                 f"expected UTF-8, found {self._otherwise:,} of {self._decoded:,} files that are not; "
@@ -181,13 +194,9 @@ class FolderReader(Reader):
             )
         if self._otherwise:
             first, second = (given, "UTF-8") if (given := self.options.encoding) else ("UTF-8", "latin-1")
-            log.warning(
-                "%s: %d documents are not valid %s and were read as %s; "
-                "name another encoding (--encoding) if that is wrong",
-                self.source.name,
-                self._otherwise,
-                first,
-                second,
+            self.remark(
+                f"{self._otherwise} documents are not valid {first} and were read as {second}; "
+                "name another encoding (--encoding) if that is wrong"
             )
 
     @property
@@ -198,7 +207,7 @@ class FolderReader(Reader):
     def _decode(self, data: bytes, member: Member) -> str | None:
         """The text by the first encoding that fits; None for a document that is reported as bad."""
         given = self.options.encoding
-        attempts = ("utf-8-sig", "latin-1") if given is None else (tolerant(given), "utf-8-sig")
+        attempts = self.encoding_of(data[:PEEK]), "latin-1" if given is None else "utf-8-sig"
         at = 0
         for encoding in attempts:
             try:
@@ -236,19 +245,7 @@ def class_files(entries: list[Entry], source: Source, labels_required: bool) -> 
             source.where,
         )
     files = [entry for entry in entries if posixpath.dirname(entry.path) in classes]
-    left_out = [entry.path for entry in entries if posixpath.dirname(entry.path) not in classes]
-    said_left_out(left_out, source, "lie above the class folders")
     return sorted(files, key=lambda entry: entry.key)
-
-
-def said_left_out(paths: list[str], source: Source, why: str) -> None:
-    if paths:
-        few = len(paths) <= 5
-        log.log(
-            logging.INFO if few else logging.WARNING,
-            "%s: %d files %s and are no documents: %s",
-            source.name, len(paths), why, ", ".join(paths[:5]) + ("" if few else ", ..."),
-        )  # fmt: skip
 
 
 def _siblings(entry: Entry) -> tuple[str, str]:

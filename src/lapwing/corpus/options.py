@@ -20,7 +20,7 @@ REUTERS_TEXTS = ("all", "glm07")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of `read` and `stream`; a reader ignores those that are not its own.
+    """The options of `read` and `stream`. One that means nothing for the format at hand is an error.
 
     Every format
     encoding         name of the text encoding; bytes that are not valid in it make a broken record.

@@ -6,21 +6,22 @@ import os
 from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import IO, Any
 
 import numpy as np
 
 from lapwing.corpus import spill
 from lapwing.corpus.archives import TarSource
-from lapwing.corpus.detect import detect
+from lapwing.corpus.detect import by_name, detect
 from lapwing.corpus.document import Corpus, Document, Kind
+from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import FolderSource, Member, Source
 from lapwing.corpus.options import ReadOptions, check_choice
-from lapwing.corpus.reader import Tally, log
+from lapwing.corpus.reader import EVERY_FORMAT, Tally
 from lapwing.corpus.readers import FORMATS, READERS
 from lapwing.corpus.sources import open_source
-from lapwing.errors import CorpusError
+from lapwing.errors import CorpusError, some
 from lapwing.shards.folder import WorkFolder
 
 Path = str | os.PathLike[str] | IO[bytes]
@@ -41,12 +42,7 @@ class Stream(Iterator[Document]):
         self._source = source
         self._options = options
         self._tally = Tally(options.skip_bad)
-        if (options.numeric_columns or options.categorical_columns) and not READERS[format].has_columns:
-            with_columns = ", ".join(name for name, reader in READERS.items() if reader.has_columns)
-            raise CorpusError(
-                f"expected a format with columns ({with_columns}) to read numeric and categorical ones, got {format}",
-                source.where,
-            )
+        check_taken(options, format, source.where)
         self._reader = READERS[format](source, options, self._tally)
         self._documents = self._run()
         self.key: list[str] = []  # the path of the member that the last document came from
@@ -119,18 +115,25 @@ class Stream(Iterator[Document]):
         self._reader.finish()
         self._tally.report(self.name)
         if isinstance(self._source, TarSource) and self._source.links:
-            log.warning("%s: %d links in the archive were not followed", self.name, self._source.links)
+            self._reader.remark(f"{self._source.links} links in the archive were not followed")
         if isinstance(self._source, FolderSource) and (passed := self._source.passed_by):
-            log.warning(
-                "%s: %d linked folders or special files were not followed: %s; give the folders themselves to have "
-                "their documents", self.name, len(passed), ", ".join(passed[:5]) + (", …" if len(passed) > 5 else ""),
-            )  # fmt: skip
+            self._reader.remark(
+                f"{len(passed)} linked folders or special files were not followed: {some(passed, 5)}; give the folders "
+                "themselves to have their documents"
+            )
         if not count:
             raise self._nothing(splits)
 
     def _read_all(self) -> Iterator[Document]:
         """The documents of all members. With skip_bad, damage loses the rest of its member or archive."""
-        chosen = {entry.index for entry in self._reader.choose(self._source.entries)}
+        entries = self._reader.choose(self._source.entries)
+        if isinstance(self._reader, FolderReader) and not self._source.single:
+            other = [entry.path for entry in entries if by_name(entry.name) not in ("", self.format)]
+            if other:
+                self._reader.remark(
+                    f"{len(other):,} files with names of other formats are one text each: {some(other, 5)}"
+                )
+        chosen = {entry.index for entry in entries}
         try:
             for member in self._source.members(chosen):
                 yield from self._read_member(member)
@@ -157,6 +160,19 @@ class Stream(Iterator[Document]):
         else:
             message = f"expected documents in format {self.format}, found none"
         return CorpusError(message, self._source.where)
+
+
+def check_taken(options: ReadOptions, format: str, where: str) -> None:
+    """An option that means nothing for a format is refused, not ignored."""
+    for option in fields(options):
+        given = getattr(options, option.name) != option.default
+        if given and option.name not in (*EVERY_FORMAT, *READERS[format].takes):
+            others = ", ".join(name for name, reader in READERS.items() if option.name in reader.takes)
+            raise CorpusError(
+                f"expected one of the formats {others} for {option.name}, got {format}, for which it means nothing; "
+                "leave it out, or name another format (--format)",
+                where,
+            )
 
 
 def stream(path: Path, format: str = "auto", **options: Any) -> Stream:

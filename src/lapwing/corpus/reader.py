@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from lapwing.corpus.document import Document, Kind, Record
-from lapwing.corpus.encodings import encoding_advice
+from lapwing.corpus.encodings import encoding_advice, wide_encoding
 from lapwing.corpus.fields import level_value, number_value, split_of_file
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.errors import CorpusError
+from lapwing.errors import CorpusError, some
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,11 @@ log = logging.getLogger(__name__)
 ABOUT = re.compile(r"(readme|licen[sc]e|copying|changelog|citation|notice)\b.*", re.IGNORECASE)
 
 
+EVERY_FORMAT = ("skip_bad", "max_document", "max_expansion", "split", "categories", "labels_required")  # has these
+COLUMNS = (
+    "text_column", "label_column", "time_column", "group_column", "numeric_columns", "categorical_columns",
+    "label_separator",
+)  # fmt: skip
 TELLING = 10  # bytes beyond ASCII in a record, from which an encoding is guessed
 
 
@@ -53,7 +58,8 @@ class Reader(ABC):
     names       columns or keys that the records have, where labels are looked for by name
     extensions  file names that are surely of this format, in a folder of several files
     telling     those of them by which alone a file is known to be of this format; None: all
-    has_columns whether values of other columns can be read beside the text
+    beside      names of files that belong to a collection and hold no documents
+    takes       options that mean something for this format, beside those of every one
     """
 
     kind: Kind = "text"
@@ -61,18 +67,32 @@ class Reader(ABC):
     exclusive: bool = False
     extensions: tuple[str, ...] = ()
     telling: tuple[str, ...] | None = None
-    has_columns = False
+    beside = ABOUT
+    takes: tuple[str, ...] = ("encoding",)
     default_encoding = "utf-8-sig"
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         self.source = source
         self.options = options
         self.tally = tally
+        self._wide: dict[str, None] = {}  # encodings that files showed themselves
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         """The members that hold documents: by their extension, else all that do not explain the rest."""
         named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
-        return named or [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
+        others, _ = beside(named, entries, self.beside)
+        if named:
+            self.leave_out(others, f"are not {self.extensions[0]}")
+        return named or others
+
+    def remark(self, said: str) -> None:
+        """What is likely to be a mistake, or is not read as one may expect."""
+        log.warning("! %s: %s", self.source.name, said)
+
+    def leave_out(self, entries: list[Entry], why: str) -> None:
+        paths = [entry.path for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
+        if paths:
+            self.remark(f"{len(paths):,} files {why} and are no documents: {some(paths, 5)}")
 
     @abstractmethod
     def documents(self, member: Member) -> Iterator[Document]: ...
@@ -95,7 +115,7 @@ class Reader(ABC):
 
         `gathered`: a document is several lines, whose length the reader looks after; a long one comes in pieces.
         """
-        encoding = self.options.encoding or self.default_encoding
+        encoding = self.encoding_of(stream.peek(PEEK)[:PEEK])
 
         def too_long(line: int) -> None:
             self.too_long(member, line)
@@ -118,14 +138,35 @@ class Reader(ABC):
             hint = f"{encoding_advice([data])}, or use skip_bad"
         self.bad(f"expected {self.options.encoding or 'UTF-8'}, got bytes that are not; {hint}", member, line)
 
+    def encoding_of(self, head: bytes) -> str:
+        """The one that was given, that bytes show themselves, or of the format."""
+        if self.options.encoding is None and (wide := wide_encoding(head)):
+            self._wide[wide] = None
+            return wide
+        return tolerant(self.options.encoding or self.default_encoding)
+
     @property
     def encoding(self) -> str:
         """How bytes were read."""
-        return self.options.encoding or self.default_encoding.removesuffix("-sig")
+        return self.options.encoding or ", ".join(self._wide) or self.default_encoding.removesuffix("-sig")
 
     def split_of(self, member: Member) -> str:
         """From the file's name, where there are several files; a lone test.csv is just a name."""
         return "" if self.source.single else split_of_file(member.base)
+
+
+PEEK = 1 << 12  # bytes by which UTF-16 is known
+
+
+def beside(own: list[Entry], entries: list[Entry], about: re.Pattern[str]) -> tuple[list[Entry], list[Entry]]:
+    """Entries that are not `own` and do not explain them; those of them in no folder of the own or above one."""
+    known = {entry.index for entry in own}
+    others = [
+        entry for entry in entries if entry.index not in known and not about.fullmatch(entry.name.rpartition("/")[2])
+    ]
+    paths = [entry.key[:-1] for entry in own]
+    homes = {tuple(path[:end]) for path in paths for end in range(len(path) + 1)}
+    return others, [entry for entry in others if tuple(entry.key[:-1]) not in homes]
 
 
 ENCODING_HINT = "name the right one with encoding (--encoding latin-1), or use skip_bad"
@@ -150,7 +191,7 @@ def decoded_lines(
     surrogateescape lets a single record be broken, and the next one be read.
     """
     number = 0
-    decoder = io.TextIOWrapper(stream, tolerant(encoding), errors="surrogateescape", newline=newline)
+    decoder = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline=newline)
     with decoder as text:
         whole = True  # what was read last had its end
         while True:

@@ -20,7 +20,7 @@ from lapwing.corpus.fields import (
 )
 from lapwing.corpus.members import Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import Reader, Tally
+from lapwing.corpus.reader import COLUMNS, Reader, Tally
 from lapwing.errors import CorpusError
 
 
@@ -28,7 +28,7 @@ class RecordReader(Reader):
     """`label` holds one label and `labels` a list; a source that uses lists is multi-label."""
 
     exclusive = True
-    has_columns = True
+    takes: tuple[str, ...] = ("encoding", *COLUMNS)
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import IO
 
 from lapwing.corpus.archives import TarSource, ZipSource
+from lapwing.corpus.containers import by_magic, in_zip
 from lapwing.corpus.members import FileSource, FolderSource, Source
 from lapwing.corpus.streams import (
     EXPANSION,
@@ -19,6 +20,7 @@ from lapwing.corpus.streams import (
     looks_like_tar,
     looks_like_zip,
     open_file,
+    without_compression,
 )
 from lapwing.errors import CorpusError
 
@@ -55,11 +57,19 @@ def _file_source(raw: Bytes, label: str, again: Callable[[], IO[bytes]] | None, 
     stream = decompressed(raw)
     is_zip = looks_like_zip(stream)
     if not is_zip and not looks_like_tar(stream):
+        refuse_container(by_magic(stream.head(512), without_compression(label)), raw.where)
         return FileSource(stream, raw.where, label)
     if again is None or (is_zip and stream is not raw):
         data = buffered(stream).read()
         again = partial(io.BytesIO, data)
     stream.close()
     if is_zip:
-        return ZipSource(again, raw.where, label, raw.expansion)
+        archive = ZipSource(again, raw.where, label, raw.expansion)
+        refuse_container(in_zip([entry.path for entry in archive.entries], without_compression(label)), raw.where)
+        return archive
     return TarSource(again, raw.where, label, raw.expansion, tolerant)
+
+
+def refuse_container(kind: str, where: str) -> None:
+    if kind:
+        raise CorpusError(f"expected texts or a table, got {kind}", where)

@@ -181,7 +181,7 @@ def decompressed(stream: Bytes) -> Bytes:
         inner = gzip.GzipFile(fileobj=below)
     elif magic.startswith(b"BZh") and magic[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
         inner = bz2.BZ2File(below)
-    elif magic.startswith(b"\xfd7zXZ\x00"):
+    elif magic.startswith((b"\xfd7zXZ\x00", b"]\0\0")):
         inner = lzma.LZMAFile(below)  # noqa: SIM115
     else:
         below.detach()  # otherwise collecting the wrapper would close the stream

@@ -26,7 +26,7 @@ from lapwing.corpus.fields import (
 )
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import Reader, Tally, any_broken, log
+from lapwing.corpus.reader import COLUMNS, Reader, Tally, any_broken, log
 from lapwing.errors import CorpusError
 
 OTHER_NAMES = ("id", "split", "weight")
@@ -35,7 +35,7 @@ OTHER_NAMES = ("id", "split", "weight")
 class CsvReader(Reader):
     extensions: tuple[str, ...] = (".csv",)
     delimiter = ","
-    has_columns = True
+    takes: tuple[str, ...] = ("encoding", *COLUMNS, "quote", "header")
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)
@@ -169,7 +169,9 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
         label = column
         others = [name for i, name in enumerate(lower) if name in LABEL_NAMES and i not in (text, label)]
         if label is not None and others:
-            log.warning("%s: labels are taken from the column %r, and not from %s", where, names[label], short(others))
+            log.warning(
+                "! %s: labels are taken from the column %r, and not from %s", where, names[label], short(others)
+            )
     plain = [i for i, name in enumerate(lower) if i not in (text, label) and name not in OTHER_NAMES]
     if text is None and len(plain) == 1 and len(names) <= 2:
         text = plain.pop()
