@@ -11,8 +11,10 @@ import pytest
 import Stemmer
 from tests.kernels.test_porter import stems_of
 
+import lapwing
 import lapwing.corpus
-from lapwing.text import TextSettings, count_terms
+from lapwing import TextClassifier
+from lapwing.text import TextSettings, count_terms, stemming
 from lapwing.text.tokens import tokenize
 
 WORDS = TextSettings(stop_words="none", stemmer="none")
@@ -48,3 +50,22 @@ def test_counts_of_stems_are_those_of_plain_python(options, n_jobs):
     assert kernel.terms == plain.terms
     for part in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(kernel.matrix, part), getattr(plain.matrix, part))
+
+
+def test_another_release_of_the_algorithm_is_a_warning_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Porter's, which is frozen, needs no note."""
+    texts, labels = ["good films", "fine film", "bad films", "dull film"], [1, 1, 0, 0]
+    for stemmer in ("porter", "german"):
+        TextClassifier(variance=100.0, stemmer=stemmer).fit(texts, labels).save(tmp_path / f"{stemmer}.lapwing")
+    release = stemming.pystemmer_release()
+    assert lapwing.load(tmp_path / "german.lapwing").provenance["stemmer"] == release
+    assert "stemmer" not in lapwing.load(tmp_path / "porter.lapwing").provenance
+    assert not caplog.records
+    monkeypatch.setattr(stemming, "pystemmer_release", lambda: "99.0")
+    lapwing.load(tmp_path / "porter.lapwing")
+    assert not caplog.records
+    lapwing.load(tmp_path / "german.lapwing")
+    (record,) = caplog.records
+    assert all(part in record.getMessage() for part in ("german.lapwing", "'german'", release, "99.0"))

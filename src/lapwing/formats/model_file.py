@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, replace
@@ -41,6 +42,9 @@ from lapwing.text import TextSettings, Weighting
 from lapwing.text.beside import WithColumns
 from lapwing.text.cutting import Cutter
 from lapwing.text.matching import NgramWeighting
+from lapwing.text.stemming import snowball_release
+
+log = logging.getLogger("lapwing.formats")
 
 SCHEMA = 2
 KEY = "lapwing"
@@ -88,6 +92,7 @@ def load(path: str | os.PathLike[str], *, tokens: Callable[[str], Iterable[str]]
         model = from_bytes(content)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+    _warn_of_another_stemmer(path, model)
     if tokens is None:
         return model
     weighting = model.weighting
@@ -95,6 +100,19 @@ def load(path: str | os.PathLike[str], *, tokens: Callable[[str], Iterable[str]]
         raise InputError(f"{path}: the model cuts texts by itself; load it without tokens=")
     cut = Cutter(weighting.settings.cut.name, tokens)
     return replace(model, weighting=replace(weighting, settings=replace(weighting.settings, cut=cut)))
+
+
+def _warn_of_another_stemmer(path: str | os.PathLike[str], model: LinearModel) -> None:
+    then = model.provenance.get("stemmer")
+    if then is None or model.weighting is None:
+        return
+    settings = model.weighting.settings
+    now = snowball_release(settings)
+    if now not in (None, then):
+        log.warning(
+            "%s: its words were stemmed by the algorithm %r of Snowball %s, and PyStemmer here has that of %s, which may "
+            "stem some words differently; install PyStemmer %s", path, settings.stemmer, then, now, then,
+        )  # fmt: skip
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

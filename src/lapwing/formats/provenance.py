@@ -21,6 +21,7 @@ SHAPE = {
     **{f"{name}?": _short for name in (
         "lapwing", "corpus", "prior", "multi_class", "variance", "intercept_variance", "class_weight", "threshold",
         "threshold_data", "solver", "select_features", "max_features", "random_state", "tol", "date", "modelname",
+        "stemmer",
     )},
     **{f"{name}?": count for name in ("documents", "documents_with_labels", "features", "skipped")},
     "source?": named(_short),

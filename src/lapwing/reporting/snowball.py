@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-# The JavaScript is of Snowball 3.0.1. Compared word by word with PyStemmer 2.2.0.3 and 3.1.0 over dictionaries of
-# 50,000 to 150,000 words and the vocabulary of Reuters-21578: these agree with both …
-_ALWAYS = set(
-    """arabic armenian basque catalan hindi hungarian indonesian irish nepali porter portuguese russian
-    serbian tamil turkish yiddish""".split()
+from lapwing.text.stemming import pystemmer_release
+
+# The JavaScript is of Snowball 3.0.1. Compared word by word with PyStemmer 3.0.0 and 3.1.0 over dictionaries of 50,000
+# to 150,000 words and the vocabulary of Reuters-21578: these agree with both …
+_SINCE_3_0 = set(
+    """arabic armenian basque catalan dutch dutch_porter esperanto estonian french german hindi hungarian indonesian
+    irish italian nepali norwegian porter portuguese romanian russian serbian spanish swedish tamil turkish
+    yiddish""".split()
 )
-# … these with the releases from 3.0 on, as their algorithms were revised there …
-_SINCE_3 = set("dutch dutch_porter esperanto estonian french german italian norwegian romanian spanish swedish".split())
-# … and these were revised again in 3.1.
+# … and these were revised in 3.1.
 _ONLY_3_0 = set("danish english finnish greek lithuanian".split())
 
 
 def missing(language: str) -> str | None:
     """Why the page cannot stem as this Python does; None where it can."""
-    import Stemmer
-
-    release = tuple(int(part) for part in Stemmer.version().split(".")[:2])
-    if language in _ALWAYS or (language in _SINCE_3 and release >= (3, 0)):
+    release = pystemmer_release()
+    if language in _SINCE_3_0 or (language in _ONLY_3_0 and release == "3.0"):
         return None
-    if language in _ONLY_3_0 | _SINCE_3:
-        if release[:2] == (3, 0):
-            return None
+    if language in _ONLY_3_0:
         return (
             f"the page's JavaScript stemmer for {language!r} is Snowball 3.0's, and that of the PyStemmer installed "
-            f"here ({Stemmer.version()}) stems some words otherwise"
+            f"here ({release}) stems some words otherwise"
         )
     return f"Snowball has no JavaScript stemmer for {language!r} among those that lapwing carries"
 

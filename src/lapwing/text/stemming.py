@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 
 import numpy as np
 
@@ -31,6 +32,16 @@ def stemmed(tokens: list[str], settings: TextSettings) -> list[str]:
     if stop := settings.stop_set:
         stems = ["" if token in stop else stem for token, stem in zip(tokens, stems, strict=True)]
     return stems
+
+
+def snowball_release(settings: TextSettings) -> str | None:
+    """The release of the algorithm that stems, as "3.1"; None where none does, and for Porter's, which is frozen."""
+    return pystemmer_release() if settings.stems and settings.stemmer != "porter" else None
+
+
+def pystemmer_release() -> str:
+    """Of Snowball, too. `Stemmer.version()` of PyStemmer 3.0.0 says 2.0.1."""
+    return ".".join(version("PyStemmer").split(".")[:2])
 
 
 def terms_of(tokens: Sequence[str], settings: TextSettings) -> tuple[Sequence[str], np.ndarray]:

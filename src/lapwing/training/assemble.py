@@ -17,6 +17,7 @@ from lapwing.shards.folder import release
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import as_prior
 from lapwing.text import Design
+from lapwing.text.stemming import snowball_release
 from lapwing.training.fit import CategoryFit
 from lapwing.training.held_out import Decisions
 from lapwing.training.settings import TrainSettings
@@ -101,6 +102,8 @@ def _provenance(
         "variance": _variance_rule(settings, decisions),
         "max_features": settings.max_features,
     }
+    if design.weighting is not None and (stemmer := snowball_release(design.weighting.settings)):
+        about["stemmer"] = stemmer
     if settings.max_features is not None:
         about["squeezed"] = [one.shortfall(settings.max_features) for one in fits]
     if settings.method == "selected-ridge":
