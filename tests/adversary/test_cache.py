@@ -13,7 +13,7 @@ import numba
 import pytest
 from cli.run import new_process
 
-from lapwing.kernels import _cache
+from lapwing.kernels import _numba
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -86,20 +86,103 @@ def test_no_room_for_the_cache(tmp_path: Path) -> None:
     assert done.stderr.count("said: compiled kernels in") == 1
 
 
-def test_a_kernel_is_stale_when_a_part_of_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of other modules are compiled into a kernel, and Numba looks at the file of the kernel alone."""
-    monkeypatch.setattr(_cache, "HERE", tmp_path)
-    (tmp_path / "a.py").write_text("from lapwing.kernels.b import (\n    one,\n)\n")
-    (tmp_path / "b.py").write_text("from lapwing.kernels import c, d\nfrom lapwing.kernels.b import one\n")
-    (tmp_path / "c.py").write_text("")
-    (tmp_path / "other.py").write_text("")
-    _cache.stamp_of.cache_clear()
-    before = _cache.stamp_of(tmp_path / "a.py")
-    assert [name for name, *_ in before] == ["a.py", "b.py", "c.py"]
-    (tmp_path / "c.py").write_text("# changed")
-    _cache.stamp_of.cache_clear()
-    assert _cache.stamp_of(tmp_path / "a.py") != before
-    _cache.stamp_of.cache_clear()
+ALIASED = """
+from lapwing.kernels._jit import kernel
+from lapwing.kernels.loss import dot as product
+
+@kernel
+def fit(x):
+    return product(x, x)
+"""
+
+
+def test_an_edit_of_any_file_of_the_folder_is_noticed_by_every_kernel(tmp_path: Path) -> None:
+    """Parts of other modules are compiled into a kernel, under whatever name it imports them."""
+    here = Path(_numba.HERE)
+    folder = Path(shutil.copytree(here, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__")))
+    script = (
+        "import sys; from pathlib import Path; from lapwing.kernels import _numba\n"
+        "_numba.HERE = Path(sys.argv[1]); print(_numba.stamp_of(Path(sys.argv[2])))\n"
+    )
+
+    def stamp(of: Path) -> str:
+        line = [sys.executable, "-c", script, str(folder), str(of)]
+        return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+
+    kernels = [folder / name for name in ("newton.py", "rare.py", "ridge.py")]
+    before = [stamp(of) for of in kernels]
+    assert before == [stamp(of) for of in kernels]
+    for edited in ("loss.py", "rare_documents.py", "tokens.py"):
+        with (folder / edited).open("a") as lines:
+            lines.write("# changed\n")
+        after = [stamp(of) for of in kernels]
+        assert all(old != new for old, new in zip(before, after, strict=True)), edited
+        before = after
+
+
+def test_a_part_imported_under_another_name_is_compiled_anew(tmp_path: Path) -> None:
+    """The result of a kernel after an edit in a module from which it imports `a as b`, with the same cache folder."""
+    package = Path(_numba.HERE).parents[1]
+    copy = Path(shutil.copytree(package, tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__")))
+    (copy / "lapwing/kernels/aliased.py").write_text(ALIASED)
+    script = "import numpy as np; from lapwing.kernels.aliased import fit; print(fit(np.full(3, 2.0)))"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(copy)}
+
+    def result() -> float:
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout)
+
+    assert result() == 12.0
+    loss = copy / "lapwing/kernels/loss.py"
+    loss.write_text(loss.read_text().replace("total += a[i] * b[i]", "total += 5.0 * a[i] * b[i]"))
+    assert result() == 60.0
+
+
+RENAMED = """
+import logging; logging.basicConfig(format='said: %(message)s')
+import {module} as module
+{edit}
+import numpy as np
+import scipy.sparse as sp
+from lapwing.kernels.loss import scores
+from lapwing.kernels.nouns import Matrix, Sparse
+X = sp.csr_matrix(np.eye(2)); Y = X.tocsc()
+matrix = Matrix(Sparse(Y.indptr, Y.indices, Y.data), Sparse(X.indptr, X.indices, X.data), np.array([0.0, 0.0, 1.0]))
+print(scores(matrix, np.array([1.0, 2.0, 3.0])).tolist())
+"""
+RENAMES = {
+    "a class": ("numba.core.codegen", "del module.JITCodeLibrary"),
+    "a method of the cache": ("numba.core.caching", "del module.IndexDataCacheFile._load_data"),
+    "what the cache keeps": ("numba.core.caching", "module.FunctionCache._impl_class = None"),
+    "an attribute of libraries": (
+        "numba.core.codegen",
+        "init = module.CPUCodeLibrary.__init__\n"
+        "def new(self, *rest):\n"
+        "    init(self, *rest)\n"
+        "    self._linked = self.__dict__.pop('_linking_libraries')\n"
+        "module.CPUCodeLibrary.__init__ = new\n"
+        "module.CPUCodeLibrary.add_linking_library = lambda self, library: self._linked.append(library)\n"
+        "source = module.CPUCodeLibrary.finalize\n"
+        "def finalize(self):\n"
+        "    self._linking_libraries = self._linked\n"
+        "    source(self)\n"
+        "    del self._linking_libraries\n"
+        "module.CPUCodeLibrary.finalize = finalize",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RENAMES)
+def test_another_numba_is_slower_and_no_failure(name: str, tmp_path: Path) -> None:
+    """Where a name inside Numba is another than the one lapwing uses, kernels are compiled by Numba alone."""
+    module, edit = RENAMES[name]
+    done = subprocess.run(
+        [sys.executable, "-c", RENAMED.format(module=module, edit=edit)],
+        capture_output=True, text=True, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, "[4.0, 5.0]"), done.stderr
+    assert "said: " in done.stderr
 
 
 def test_damage_is_no_interruption(news: Path, tmp_path: Path) -> None:

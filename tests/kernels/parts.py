@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.kernels._libraries import KernelCompiler
+from lapwing.kernels._numba import KernelCompiler
 from lapwing.kernels.nouns import Matrix, PriorArrays
 from lapwing.solvers.problem import Problem
 

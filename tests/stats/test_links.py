@@ -13,7 +13,7 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from lapwing.errors import SettingsError
 from lapwing.kernels import loss as kernel
-from lapwing.kernels._libraries import KernelCompiler
+from lapwing.kernels._numba import KernelCompiler
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import LINKS, as_link
