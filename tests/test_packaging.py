@@ -49,7 +49,7 @@ def test_the_installed_version_is_the_one_in_the_tree() -> None:
 
 def test_every_dependency_has_a_lower_bound_that_can_be_installed() -> None:
     for requirement in PYPROJECT["project"]["dependencies"]:
-        assert re.fullmatch(r"[A-Za-z-]+>=\d+(\.\d+)+", requirement), requirement
+        assert re.fullmatch(r"[A-Za-z-]+>=\d+(\.\d+)+(,<\d+(\.\d+)+)?", requirement), requirement
 
 
 def test_the_package_says_that_it_is_typed() -> None:
