@@ -44,12 +44,13 @@ from sklearn.linear_model import LogisticRegression
 import lapwing.corpus
 from lapwing.engine import run_all
 from lapwing.selection.folds import shuffled
-from lapwing.selection.variance import CrossValidation, choose_variance, default_grid
+from lapwing.selection.variance import CrossValidation, default_grid
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import Gaussian, Laplace, Prior, norm_variance
 from lapwing.text import design
+from lapwing.training.category import choose_variance
 from lapwing.training.targets import targets
 from lapwing_papers.settings import text as glm07_text
 
@@ -75,7 +76,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from lapwing.stats.priors import Laplace, norm_variance
-from lapwing.selection.variance import CrossValidation, choose_variance
+from lapwing.selection.variance import CrossValidation
+from lapwing.training.category import choose_variance
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 

@@ -30,7 +30,10 @@ from lapwing.corpus import Corpus
 from lapwing.engine import Threads
 from lapwing.selection.calibration import common_line
 from lapwing.training.assemble import assemble
-from lapwing.training.held_out import Judge, OutOfFold, Unseen, decide
+from lapwing.training.decisions import decide
+from lapwing.training.judge import Judge
+from lapwing.training.out_of_fold import OutOfFold
+from lapwing.training.paths import HeldOutFits
 
 WEIGHTS = (math.inf, 1000.0, 300.0, 100.0, 30.0, 0.0)
 STEPS = 6  # variances to each side of nothing: from 10 / mean square up, by √10
@@ -48,10 +51,10 @@ class Choosing:
         assert folds is not None
         self.folds, self.rows = folds, np.arange(len(self.task))
         self.judge = Judge(self.task, self.rows.tolist(), folds)
-        unseen = Unseen(self.strategy, folds, self.rows, Threads(1), None)
+        held_out = HeldOutFits(self.strategy, folds, self.rows, Threads(1))
         first = 10.0 / self.strategy.mean_square
         self.variances = [first * 10 ** (k / 2) for k in range(STEPS)]
-        self.scores = [unseen.scores(np.full(len(self.rows), v), "") for v in self.variances]
+        self.scores = [held_out.scores(np.full(len(self.rows), v), "") for v in self.variances]
         self.losses = np.array([self._losses(scores) for scores in self.scores])  # (variances, categories)
         self.fits: dict[tuple[int, int], training.CategoryFit] = {}
 

@@ -237,9 +237,8 @@ def _train_groups(
     import numpy as np
 
     from lapwing.corpus import Corpus
-    from lapwing.selection.variance import choose_prior
     from lapwing.stats.priors import norm_variance
-    from lapwing.training import train
+    from lapwing.training import choose_prior, train
     from lapwing_bbr.files import EVERYTHING, BbrModel, score_of, to_linear
     from lapwing_bbr.groups import by_groups, group_prior, group_weights, with_shared
 

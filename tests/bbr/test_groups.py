@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 
 from lapwing.priors import by_group
-from lapwing.selection.variance import CrossValidation, choose_prior
+from lapwing.selection.variance import CrossValidation
+from lapwing.training import choose_prior
 from lapwing_bbr.files import BbrModel, read_bbr_model, write_bbr_model
 
 GROUPS = 2

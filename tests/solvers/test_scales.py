@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from lapwing import MAPClassifier
 from lapwing.errors import ConvergenceWarning, InputError
-from lapwing.selection.variance import CrossValidation, choose_variance
+from lapwing.selection.variance import CrossValidation
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats import priors
@@ -22,6 +22,7 @@ from lapwing.stats.links import LINKS
 from lapwing.stats.objective import PriorArrays, certify
 from lapwing.stats.priors import Gaussian, Prior
 from lapwing.stats.result import FitResult
+from lapwing.training.category import choose_variance
 
 both_links = pytest.mark.parametrize("link", [name for name, link in LINKS.items() if link.code is not None])
 PRIORS = [kind() for kind in priors.PRIORS.values() if kind.convex]

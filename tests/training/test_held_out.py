@@ -14,10 +14,10 @@ import lapwing
 from lapwing.corpus import Corpus
 from lapwing.formats import load, save
 from lapwing.formats.model_file import to_bytes
-from lapwing.selection import variance
+from lapwing.selection.folds import Folds
 from lapwing.stats.links import sigmoid
 from lapwing.text import TextSettings
-from lapwing.training import NgramSettings, TrainSettings, learn, ngram_search, portions
+from lapwing.training import NgramSettings, TrainSettings, decisions, judge, learn, out_of_fold, portions
 
 
 def corpus(n: int = 400, classes: int = 6, seed: int = 0, exclusive: bool = False) -> tuple[Corpus, np.ndarray]:
@@ -160,10 +160,14 @@ def test_who_chooses_alone_respects_groups_and_time(
     mixed = rng.permutation(n)
     data = replace(data, groups=[str(i // 6) for i in mixed]) if way == "groups" else replace(data, times=mixed)
     seen: list[tuple[np.ndarray, np.ndarray]] = []
-    for module in (variance, ngram_search):
-        monkeypatch.setattr(
-            module, "parts_of", lambda *given, _parts=module.parts_of: _noted(seen, *_parts(*given))
-        )  # fmt: skip
+    training = Folds.training
+
+    def noted(folds: Folds, k: int, weight: np.ndarray) -> np.ndarray:
+        fitted = training(folds, k, weight)
+        seen.append((fitted > 0.0, (folds.fold == k) & (weight > 0.0)))
+        return fitted
+
+    monkeypatch.setattr(Folds, "training", noted)
     plain = TextSettings(tf="binary", idf=False, cosine=False) if "ngrams" in settings else TextSettings()
     if "ngrams" in settings:
         settings = {"prior": "laplace", **settings}
@@ -179,37 +183,26 @@ def test_who_chooses_alone_respects_groups_and_time(
             assert not set(mixed[fitted] // 6) & set(mixed[judged] // 6)
 
 
-def _noted(
-    seen: list[tuple[np.ndarray, np.ndarray]], training: list[np.ndarray], validation: list[np.ndarray]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    seen += [(train > 0.0, held_out > 0.0) for train, held_out in zip(training, validation, strict=True)]
-    return training, validation
-
-
 def test_thousands_of_categories_are_chosen_for_by_some() -> None:
     data = corpus(n=300, classes=20)[0]
-    from lapwing.training import held_out
-
-    rows = held_out.sample_rows(learn_task(data), every=False)
+    rows = out_of_fold.sample_rows(learn_task(data), every=False)
     assert len(rows) == 20
     many = corpus(n=3000, classes=20)[0]
     labels = [tuple(20 * (i % 10) + k for k in row) for i, row in enumerate(many.labels)]
     from dataclasses import replace
 
     task = learn_task(replace(many, labels=labels))  # type: ignore[arg-type]
-    some = held_out.sample_rows(task, every=False)
+    some = out_of_fold.sample_rows(task, every=False)
     assert len(task) == 200
-    assert len(some) == held_out.SAMPLE
-    assert len(held_out.sample_rows(task, every=True)) == 200
+    assert len(some) == out_of_fold.SAMPLE
+    assert len(out_of_fold.sample_rows(task, every=True)) == 200
 
 
 def test_some_of_many_exclusive_classes_are_judged_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The classes that are not judged are no rivals, and nothing can be said of which is the most probable."""
-    from lapwing.training import held_out
-
     data = corpus(n=600, classes=6, exclusive=True)[0]
     whole = learn(data, TrainSettings()).model
-    monkeypatch.setattr(held_out, "SAMPLE", 2)
+    monkeypatch.setattr(out_of_fold, "SAMPLE", 2)
     some = learn(data, TrainSettings()).model
     assert (whole.held_out["categories"], some.held_out["categories"]) == (6, 2)
     assert "accuracy" in whole.held_out
@@ -221,19 +214,18 @@ def test_some_of_many_exclusive_classes_are_judged_one_by_one(monkeypatch: pytes
 def test_categories_that_are_not_judged_keep_their_base_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where scores are to be stretched: from the base rate of each, not all from one point."""
     from lapwing.selection.calibration import Line
-    from lapwing.training import held_out
 
     data = corpus(n=900)[0]
     labels = [tuple(k for k in row if k == 0 or i % (4 * k) == 0) for i, row in enumerate(data.labels)]
     task = learn_task(replace(data, labels=labels))  # type: ignore[arg-type]
-    monkeypatch.setattr(held_out, "SAMPLE", 2)
-    judged = held_out.sample_rows(task, every=False)
-    judge = held_out.Judge(task, judged.tolist(), portions(data, 5, TrainSettings()))
+    monkeypatch.setattr(out_of_fold, "SAMPLE", 2)
+    judged = out_of_fold.sample_rows(task, every=False)
+    judges = judge.Judge(task, judged.tolist(), portions(data, 5, TrainSettings()))
     rate = np.array([np.log(len(task.positives(k)) / (900 - len(task.positives(k)))) for k in range(6)])
-    stretched = 1.5 * rate + held_out._offsets(judge, Line(1.5, 0.8))
+    stretched = 1.5 * rate + decisions._offsets(judges, Line(1.5, 0.8))
     assert np.ptp(rate) > 2.0
     assert np.allclose(stretched - rate, (0.5 * rate + 0.8)[judged].mean())
-    assert (held_out._offsets(judge, Line(1.0, 0.8)) == 0.8).all()
+    assert (decisions._offsets(judges, Line(1.0, 0.8)) == 0.8).all()
 
 
 def learn_task(data: Corpus):  # type: ignore[no-untyped-def]

@@ -32,16 +32,17 @@ class Folds(NamedTuple):
         """Weights of the documents to fit with while portion k is held out."""
         return np.where(self.fold < k if self.forward else self.fold != k, weight, 0.0)
 
-    def first(self, count: int) -> Folds:
-        """Only the first portions held out; all of them where fits see earlier ones only, for these make them up."""
-        if self.forward or count >= self.portions:
-            return self
-        return Folds(np.where(self.fold < count, self.fold, -1), count)
+    def turns(self, count: int) -> Folds:
+        """So many portions held out: the first, or, where fits see earlier documents only, those with the most before
+        them."""
+        if self.forward:
+            return Folds(np.maximum(self.fold - max(self.portions - count, 0), -1), min(count, self.portions), True)
+        return Folds(np.where(self.fold < count, self.fold, -1), min(count, self.portions))
 
-    def turns(self, count: int) -> range:
-        """The portions that are held out where not all of them are: with the most documents before them, if that is
-        what fits see."""
-        return range(self.portions)[-count:] if self.forward else range(self.portions)[:count]
+    @classmethod
+    def none(cls, n: int) -> Folds:
+        """One fit to all documents: others decide."""
+        return cls(np.full(n, -1), 1)
 
     @property
     def held_out(self) -> np.ndarray:

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 MOST = 1250  # words in a working set; beyond, kernels/newton.py has a way without a dense matrix
 
-Start = tuple[np.ndarray, np.ndarray, float]  # columns, their weights, intercept
+
+class Start(NamedTuple):
+    """Where a fit begins: columns of the problem, their weights, and the intercept."""
+
+    columns: np.ndarray
+    weights: np.ndarray
+    intercept: float
 
 
 class RareFit(NamedTuple):

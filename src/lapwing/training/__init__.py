@@ -4,7 +4,8 @@
                                 (one of three)      └────────────────→ fits ─→ LinearModel
 
 The three strategies, one-vs-rest over a matrix, n-gram search, and polytomous, are siblings: what they share is in
-task.py, what is done with documents they have not seen in held_out.py, how the model is put together in assemble.py.
+task.py, fits that leave documents out in paths.py, what their scores
+decide in out_of_fold.py and decisions.py, how the model is put together in assemble.py.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from lapwing.engine import Checkpoint, Cluster, Pool, Threads, interruptible, th
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Dealing, Folds, matrix_keys, text_keys
+from lapwing.selection.variance import PooledCurve
 from lapwing.shards.folder import release
 from lapwing.shards.texts import StoredTexts
 from lapwing.stats.prior_table import PriorTable
@@ -40,22 +42,16 @@ from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.text.plain import PlainTerms
 from lapwing.text.stored import stored_design
 from lapwing.training.assemble import assemble, run_date
+from lapwing.training.category import choose_prior
+from lapwing.training.decisions import Decisions, decide
 from lapwing.training.fingerprint import fingerprint
 from lapwing.training.fit import CategoryFit
-from lapwing.training.held_out import (
-    UNSEEN,
-    Decisions,
-    Judge,
-    OutOfFold,
-    PooledCurve,
-    Unseen,
-    choose_together,
-    decide,
-    sample_rows,
-)
+from lapwing.training.judge import Judge
 from lapwing.training.memory import curvature_of, rank_of
 from lapwing.training.ngram_search import NgramSearch
 from lapwing.training.one_vs_rest import OneVsRest
+from lapwing.training.out_of_fold import OutOfFold, choose_together, sample_rows, score_out_of_fold
+from lapwing.training.paths import Progress
 from lapwing.training.polytomous import Polytomous
 from lapwing.training.room import check_judged, check_softmax, check_stored, threads_within
 from lapwing.training.settings import NgramSettings, TrainSettings
@@ -68,6 +64,7 @@ __all__ = [
     "Progress",
     "TrainSettings",
     "Trained",
+    "choose_prior",
     "learn",
     "make_design",
     "portions",
@@ -78,9 +75,7 @@ log = logging.getLogger(__name__)
 
 BLOCK = 128  # at most so many categories are fitted together, where they can be
 LEAST = 20  # different documents from which it is worth holding some out
-CHOICE = -1  # number of the record in a checkpoint that holds what unseen documents decided
-
-Progress = Callable[[str, int, int], None]  # stage, how many more are done, how many in all
+CHOICE = -1  # number of the record in a checkpoint that holds what held-out documents decided
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +83,7 @@ class Trained:
     """A model, and what stays behind in training.
 
     fits          of every row: curves of the variance, dual points where they were asked for
-    out_of_fold   scores of documents by fits that did not see them, if there are any
+    out_of_fold   scores of held-out documents, if there are any
     """
 
     model: LinearModel
@@ -143,12 +138,12 @@ def learn(
     strategy, data, keys = _strategy(corpus, task, validation, pool, progress)
     decisions: Decisions | None
     if checkpoint is None or settings.joint:  # one fit, which is finished or not
-        fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all)
+        fits, decisions, scores = _learn(strategy, corpus, keys, pool, progress, judge_all)
         date = run_date()
     else:
         key = fingerprint(settings, release(), task.targets, task.weights, corpus.groups, corpus.times, *data)
         with Checkpoint(checkpoint, key, run_date()) as finished:
-            fits, decisions, unseen = _learn(strategy, corpus, keys, pool, progress, judge_all, finished)
+            fits, decisions, scores = _learn(strategy, corpus, keys, pool, progress, judge_all, finished)
             date = finished.started
     warn_unconverged(fits, task)
     if decisions is None and settings.tunes:
@@ -156,7 +151,7 @@ def learn(
     features, fits = strategy.design(fits)
     model = assemble(corpus, task, features, fits, decisions, date)
     model = strategy.finish(model, fits, curvature)
-    return Trained(model, fits, unseen, None if decisions is None else decisions.curve)
+    return Trained(model, fits, scores, None if decisions is None else decisions.curve)
 
 
 def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] | None, most_duals: int) -> Task:
@@ -230,22 +225,22 @@ def _learn(
     judge_all: bool = False,
     finished: Checkpoint | None = None,
 ) -> tuple[list[CategoryFit], Decisions | None, OutOfFold | None]:
-    """Where the variance is chosen together, unseen documents come first; where each fit finds its own, last."""
-    settings, unseen = strategy.task.settings, None
+    """Where the variance is chosen together, held-out documents come first; where each fit finds its own, last."""
+    settings, scores = strategy.task.settings, None
     strategy.prepare()
     stored: dict[int, Any] = {} if finished is None else finished.finished(partial(_stored, strategy))
     decisions = stored.pop(CHOICE, None)
     if decisions is None and settings.pools:
-        decisions, unseen = _judge(strategy, corpus, keys, pool, progress, None, judge_all)
+        decisions, scores = _judge(strategy, corpus, keys, pool, progress, None, judge_all)
         if finished is not None and decisions is not None:
             finished.append(CHOICE, decisions.to_bytes())
     chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
     fits = fit_categories(strategy, chosen, pool, progress, stored, finished)
     if decisions is None and settings.holds_out:
-        decisions, unseen = _judge(
+        decisions, scores = _judge(
             strategy, corpus, keys, pool, progress, np.array([one.variance for one in fits]), judge_all
         )
-    return fits, decisions, unseen
+    return fits, decisions, scores
 
 
 def _stored(strategy: Strategy, number: int, content: bytes) -> CategoryFit | Decisions:
@@ -266,7 +261,7 @@ def _judge(
     variances: np.ndarray | None,
     judge_all: bool = False,
 ) -> tuple[Decisions | None, OutOfFold | None]:
-    """What unseen documents decide, under these variances or one that they choose; None where they are too few."""
+    """What held-out documents decide, under these variances or one that they choose; None where they are too few."""
     task, settings = strategy.task, strategy.task.settings
     rows = np.arange(len(task)) if settings.joint else sample_rows(task, every=settings.tunes or judge_all)
     folds = _folds(task, corpus, keys)
@@ -276,7 +271,7 @@ def _judge(
     if variances is None:
         curve, scores = choose_together(strategy, folds, rows, pool, progress)
     else:
-        scores = OutOfFold(folds, rows, Unseen(strategy, folds, rows, pool, progress).scores(variances[rows], UNSEEN))
+        scores = score_out_of_fold(strategy, folds, rows, variances[rows], pool, progress)
     return decide(Judge(task, rows.tolist(), folds), scores, curve), scores
 
 
@@ -369,8 +364,8 @@ def make_design(
         matrix = check_matrix(corpus.documents)
         names: Sequence[str] = list(corpus.feature_names) if corpus.feature_names else Numbered(matrix.shape[1])
         named = named_features(settings.prior, None)
-        if unseen := sorted(set(named).difference(names)) if named else []:
-            names = [*names, *unseen]
+        if missing := sorted(set(named).difference(names)) if named else []:
+            names = [*names, *missing]
         if len(names) != matrix.shape[1]:
             matrix.resize(matrix.shape[0], len(names))
         return Design(matrix, names, None)

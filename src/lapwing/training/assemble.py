@@ -1,4 +1,4 @@
-"""The fits of all categories, and what unseen documents decided, as one model that can say how it was made."""
+"""The fits of all categories, and what held-out documents decided, as one model that can say how it was made."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import as_prior
 from lapwing.text import Design
 from lapwing.text.stemming import snowball_release
+from lapwing.training.decisions import Decisions
 from lapwing.training.fit import CategoryFit
-from lapwing.training.held_out import Decisions
 from lapwing.training.settings import TrainSettings
 from lapwing.training.task import Task
 
@@ -36,9 +36,7 @@ def assemble(
     weights, intercepts = sp.csr_matrix(entries, shape=(len(fits), design.matrix.shape[1])), of["intercept"]
     calibration, coupling, thresholds = None, Coupling(), of["threshold"]
     if decisions is None:
-        thresholds = np.where(
-            np.isnan(thresholds), settings.half, thresholds
-        )  # no unseen documents to tune on: probability ½
+        thresholds = np.where(np.isnan(thresholds), settings.half, thresholds)  # nothing to tune on: probability ½
     else:
         coupling = decisions.coupling
         if decisions.slope is not None and decisions.offset is not None:

@@ -29,7 +29,7 @@ from lapwing.model.reference import ScoreReference
 from lapwing.stats.links import as_link
 from lapwing.stats.objective import PriorArrays
 from lapwing.training.fit import CategoryFit
-from lapwing.training.held_out import sample_rows
+from lapwing.training.out_of_fold import sample_rows
 
 if TYPE_CHECKING:
     from lapwing.training.one_vs_rest import OneVsRest
@@ -103,8 +103,8 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
 
     Features that were selected before a fit, or pruned after it, or scaled, leave the sum out of which this is made.
     """
-    settings, task, X = strategy.settings, strategy.task, strategy.features.X
-    if settings.standardize or strategy.pruning or not strategy.features.prior.convex or not strategy.shares_columns:
+    settings, task, X = strategy.settings, strategy.task, strategy.X
+    if settings.standardize or strategy.pruning or not strategy.prior.convex or not strategy.shares_columns:
         return {}
     some = [row for row in sample_rows(task, every=False).tolist() if fits[row].features.size]
     few, most = np.arange(X.shape[0]), MOST_SCORES // max(len(some), 1)
@@ -117,7 +117,7 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
         fit = fits[row]
         beta = np.zeros(X.shape[1] + 1)
         beta[fit.features], beta[-1] = fit.weights, fit.intercept
-        arrays = strategy.features.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
+        arrays = strategy.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
         weight = task.document_weights(row)
         return left_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few, by_column)
 

@@ -133,9 +133,9 @@ def _laid_out(X: sp.csr_matrix, rank: int) -> Any:
 
 def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int) -> Memory | None:
     """Of every row; None where a sum over documents is not what was minimised, or nothing is to be remembered."""
-    settings, task, X = strategy.settings, strategy.task, strategy.features.X
+    settings, task, X = strategy.settings, strategy.task, strategy.X
     rank = 0 if curvature == "none" else rank_of(curvature)
-    convex = strategy.features.prior.convex and as_link(settings.link).convex
+    convex = strategy.prior.convex and as_link(settings.link).convex
     plain = convex and strategy.shares_columns and not settings.standardize
     if curvature == "none" or not plain or strategy.pruning:
         return None
@@ -154,7 +154,7 @@ def remember(strategy: OneVsRest, fits: list[CategoryFit], curvature: str | int)
             for row, lane, sums in zip(rows, beta, _sums(X, columns, y, weight, beta, settings.link), strict=True)
         ]
 
-    prior, variance = strategy.features.prior, settings.intercept_variance
+    prior, variance = strategy.prior, settings.intercept_variance
     lanes = min(max(LANES_SIZE // sum(X.shape), 1), MOST_LANES)
     blocks = [range(first, min(first + lanes, len(fits))) for first in range(0, len(fits), lanes)]
     pasts = [past for some in run_all(several, blocks, n_jobs=settings.n_jobs) for past in some]

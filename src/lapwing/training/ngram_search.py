@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing.model.linear import LinearModel
 from lapwing.selection.folds import Folds
-from lapwing.selection.variance import HeldOut, VarianceCurve, choose, parts_of
+from lapwing.selection.variance import VarianceCurve, default_grid
 from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
 from lapwing.stats.links import as_loss
 from lapwing.stats.objective import summed
@@ -23,13 +22,13 @@ from lapwing.text.matching import NgramWeighting
 from lapwing.text.ngrams import NgramSpace
 from lapwing.text.sequences import Sequences
 from lapwing.training.fit import CategoryFit
+from lapwing.training.paths import Losses, Path, choose_for_unit, held_out_documents
 from lapwing.training.settings import STEP_GRID
 from lapwing.training.targets import Targets
-from lapwing.training.task import Task, Travelling, check_flat
+from lapwing.training.task import Task, check_flat
 
-SEARCH_TOL = 1e-2  # relative gap of fits that only score documents they did not see: the search is most of the time
+SEARCH_TOL = 1e-2  # relative gap of fits that only score held-out documents: the search is most of the time
 
-Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Solve = Callable[..., NgramFit]
 
 
@@ -40,18 +39,6 @@ class StepCurve:
     steps: np.ndarray
     log_likelihood: np.ndarray
     chosen: int
-
-
-class _OverSpace(HeldOut):
-    """Exact fits over one space: folds are weights of its documents."""
-
-    def __init__(self, solve: Solve, losses: Losses, *of_category: Any) -> None:
-        super().__init__(*of_category)
-        self.solve, self.losses = solve, losses
-
-    def fit(self, variance: float, run: int, start: NgramFit | None) -> tuple[NgramFit, list[float]]:
-        fit = self.solve(self.training[run], variance=variance, start=start)
-        return fit, [-summed(self.validation[run], self.losses(fit.classes, fit.result.weights))]
 
 
 class NgramSearch:
@@ -125,13 +112,10 @@ class NgramSearch:
         else:
             solve = self._exact(y, self.settings.tol)
             if self.settings.variance in ("cv", "auto"):
-                held_out = _OverSpace(solve, self._losses(row, y), *self._of_category(row, y, weight))
-                curve = choose(
-                    held_out, as_prior(self.settings.prior), method=str(self.settings.variance), start=variance
-                )
+                curve = self._choose(row, y, weight, variance)
                 variance = curve.chosen
             fit = solve(weight, variance=variance)
-        threshold = self.task.threshold(row, lambda: fit.scores(self.space))
+        threshold = self.task.threshold(row, lambda: self._scores(fit.classes, fit.result.weights, None))
         return CategoryFit.of(
             fit.result, fit.classes, fit.result.weights[:-1], threshold, keep_dual=self.task.keep_duals, curve=curve,
             steps=tried,
@@ -154,22 +138,50 @@ class NgramSearch:
             steps=steps if isinstance(steps, int) else None,
         )
 
-    def path(self, units: Sequence[int], folds: Folds) -> _SearchPath:
-        return _SearchPath(self, units, folds)
+    @property
+    def held_out_tol(self) -> float:
+        return max(self.settings.tol, SEARCH_TOL)
 
-    def _of_category(self, row: int, y: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
-        """What a `HeldOut` wants to know."""
-        chosen_by = self.task.own_folds(row, y, weight) if self.validation is None else self.validation[2]
-        return y, weight, self.settings.cv, chosen_by
+    def held_out_scores(self, path: Path, variances: np.ndarray) -> Iterator[np.ndarray]:
+        """By exact fits from the last, or greedy ones, which always begin anew."""
+        for part, v in zip(path.parts, variances.tolist(), strict=True):
+            y, weight = self.task.signs(part.unit), self.task.document_weights(part.unit)
+            training = path.folds.training(part.fold, weight)
+            if self.settings.solver == "greedy":
+                own, steps = v if np.isfinite(v) else self.norm_variance, self.ngrams.steps
+                if steps == "cv":
+                    steps = self._step_curve(part.unit, y, weight, own).chosen
+                fit = self._greedy(y, own, steps)(training)
+            else:
+                part.last = fit = self._exact(y, path.tol)(training, variance=v, start=part.last)
+                path.note(v, fit.result.converged)
+            yield self._scores(fit.classes, fit.result.weights, path.new)
 
-    def _losses(self, row: int, y: np.ndarray) -> Losses:
-        """The loss of every document by weights of classes, intercept last: of those to choose by, if there are any."""
-        loss, space = as_loss(self.loss).loss, self.space
+    def _scores(self, classes: np.ndarray, beta: np.ndarray, new: Sequences | None) -> np.ndarray:
+        """Of the documents of the space, or of new ones, by weights of classes, intercept last."""
+        X = self.space.columns(classes) if new is None else weighting(self.space, classes).match(new)
+        return np.asarray(X @ beta[:-1] + beta[-1])
+
+    def _deciding(
+        self, row: int, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[Losses, np.ndarray, Folds, Sequences | None]:
+        """The documents that a category chooses by: their losses by scores, their weights, in which folds they are held
+        out, and the documents themselves where no fit is made to them."""
+        loss, folds, new = as_loss(self.loss).loss, Folds.none(len(y)), None
         if self.validation is None:
-            return lambda classes, beta: loss(y * (space.columns(classes) @ beta[:-1] + beta[-1]), y)
-        read, targets, _ = self.validation
-        signs = targets.signs(self.task.targets.fitted[row])
-        return lambda classes, beta: loss(signs * (weighting(space, classes).match(read) @ beta[:-1] + beta[-1]), signs)
+            folds = self.task.own_folds(row, y, weight).turns(self.settings.cv.runs)
+        else:
+            new, targets, weight = self.validation
+            y = targets.signs(self.task.targets.fitted[row])
+        return lambda scores, at: loss(y[at, None] * scores, y[at, None]), weight, folds, new
+
+    def _choose(self, row: int, y: np.ndarray, weight: np.ndarray, start: float) -> VarianceCurve:
+        settings, (losses, weight, folds, new) = self.settings, self._deciding(row, y, weight)
+        grid = None if settings.variance == "auto" else settings.cv.variances or default_grid(as_prior(settings.prior))
+        return choose_for_unit(
+            self, row, self.space, losses, weight, folds, settings.cv,
+            grid=grid, start=start, tol=settings.tol, new=new,
+        )  # fmt: skip
 
     def _step_curve(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
         if row not in self.step_curves:
@@ -179,17 +191,19 @@ class NgramSearch:
     def _choose_steps(self, row: int, y: np.ndarray, weight: np.ndarray, variance: float) -> StepCurve:
         """The number of steps with the largest held-out log-likelihood; the fewest among equals."""
         slope = float(Laplace().compile(variance, 0, self.settings.intercept_variance).l1[0])
-        losses, (training, validation) = self._losses(row, y), parts_of(*self._of_category(row, y, weight)[1:])
-        values = np.empty((len(STEP_GRID), len(training)))
-        for run, (train, held_out) in enumerate(zip(training, validation, strict=True)):
+        losses, judging, folds, new = self._deciding(row, y, weight)
+        runs = held_out_documents(folds, judging, new)
+        values = np.empty((len(STEP_GRID), len(runs)))
+        for run, at in enumerate(runs):
             weights: dict[int, float] = {}
-            intercept, steps = 0.0, ascend(self.space, y, train, intercept_slope=slope)
+            intercept, steps = 0.0, ascend(self.space, y, folds.training(run, weight), intercept_slope=slope)
             for k, more in enumerate(np.diff((0, *STEP_GRID)).tolist()):
                 for step in islice(steps, more):
                     weights[step.chosen] = weights.get(step.chosen, 0.0) + step.by
                     intercept = step.intercept
                 classes, beta = np.array(list(weights), np.int64), np.array([*weights.values(), intercept])
-                values[k, run] = -summed(held_out, losses(classes, beta))
+                scores = self._scores(classes, beta, new)[at, None]
+                values[k, run] = -summed(judging[at], losses(scores, at)[:, 0])
         return StepCurve(np.array(STEP_GRID), values, STEP_GRID[int(np.argmax(values.sum(axis=1)))])
 
     def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
@@ -206,33 +220,6 @@ class NgramSearch:
             moved.append(replace(fit, features=features[order], weights=fit.weights[order]))
         chosen = weighting(space, kept)
         return Design(space.columns(kept).tocsr(), chosen.feature_names, chosen), moved
-
-
-class _SearchPath(Travelling):
-    """Unit by unit and fold by fold: exact fits start from the last, greedy ones anew."""
-
-    def __init__(self, strategy: NgramSearch, units: Sequence[int], folds: Folds) -> None:
-        self.strategy, self.units, self.folds = strategy, units, folds
-        self.last: dict[tuple[int, int], NgramFit] = {}
-
-    def advance(self, variance: np.ndarray) -> np.ndarray:
-        strategy, settings = self.strategy, self.strategy.settings
-        out = np.full((len(self.folds.fold), len(self.units)), np.nan)
-        for column, (row, v) in enumerate(zip(self.units, variance.tolist(), strict=True)):
-            y, weight = strategy.task.signs(row), strategy.task.document_weights(row)
-            steps, own = strategy.ngrams.steps, v if np.isfinite(v) else strategy.norm_variance
-            if settings.solver == "greedy" and steps == "cv":
-                steps = strategy._step_curve(row, y, weight, own).chosen
-            for k in range(self.folds.portions):
-                training, held_out = self.folds.training(k, weight), self.folds.fold == k
-                if settings.solver == "greedy":
-                    fit = strategy._greedy(y, own, steps)(training)
-                else:
-                    start = self.last.get((row, k))
-                    fit = strategy._exact(y, max(settings.tol, SEARCH_TOL))(training, variance=v, start=start)
-                    self.last[row, k] = fit
-                out[held_out, column] = fit.scores(strategy.space)[held_out]
-        return out
 
 
 def weighting(space: NgramSpace, classes: np.ndarray) -> NgramWeighting:

@@ -22,16 +22,20 @@ from lapwing.training.label_words import prior_in_terms
 from lapwing.training.targets import Targets
 from lapwing.training.task import Task
 
-HELD_OUT_TOL = 1e-3  # relative gap of fits that only score documents they did not see
+HELD_OUT_TOL = 1e-3  # relative gap of fits that only score held-out documents
 
 ValidationMatrix = tuple[sp.csr_matrix, Targets, np.ndarray]
 
 
-class Features:
-    """The columns of a design and the prior over them."""
+class OverMatrix:
+    """What strategies over one matrix share: its columns and the prior over them.
 
-    def __init__(self, task: Task, design: Design) -> None:
-        self.task, self.X = task, design.matrix
+    validation   documents to choose by, as the training documents are seen, their labels and weights
+    """
+
+    def __init__(self, task: Task, design: Design, validation: ValidationMatrix | None = None) -> None:
+        self.task, self.settings, self.given_design, self.validation = task, task.settings, design, validation
+        self.X, self.width = design.matrix, int(design.matrix.shape[1])
         self.columns = Columns(design.feature_names, design.matrix)
         text = None if design.weighting is None else design.weighting.settings
         self.prior: Prior = prior_in_terms(task.settings, task.targets.classes, design.feature_names, text)
@@ -93,26 +97,6 @@ class Features:
             return self.columns, self.whole
         columns = self.columns.take(features)
         return columns, self.problem(columns.matrix, None if self.kinds is None else self.kinds[features])
-
-
-class OverMatrix:
-    """What strategies over one matrix, which is there before any fit, say of it."""
-
-    def __init__(self, task: Task, design: Design, validation: ValidationMatrix | None = None) -> None:
-        self.task, self.settings, self.given_design = task, task.settings, design
-        self.features, self.validation = Features(task, design), validation
-
-    @property
-    def width(self) -> int:
-        return int(self.features.X.shape[1])
-
-    @property
-    def norm_variance(self) -> float:
-        return self.features.norm_variance
-
-    @property
-    def mean_square(self) -> float:
-        return self.features.mean_square
 
     def design(self, fits: list[CategoryFit]) -> tuple[Design, list[CategoryFit]]:
         return self.given_design, fits

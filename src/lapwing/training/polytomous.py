@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.selection.folds import Folds
-from lapwing.selection.variance import Validation, VarianceCurve, choose_variance, default_grid
+from lapwing.selection.variance import VarianceCurve, default_grid
 from lapwing.solvers import multinomial
 from lapwing.solvers.problem import Problem
+from lapwing.stats.links import log_sum_exp
 from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Prior
 from lapwing.training.fit import CategoryFit
 from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix
-from lapwing.training.task import Travelling
+from lapwing.training.paths import Path, choose_for_unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +58,12 @@ class Polytomous(OverMatrix):
 
     def joint(self, weight: np.ndarray) -> tuple[Problem, JointPrior]:
         """The problem and the prior, with features selected by documents of these weights."""
-        bound = tuple(self.features.prior.bind(self.features.columns, label) for label in self.task.targets.classes)
+        bound = tuple(self.prior.bind(self.columns, label) for label in self.task.targets.classes)
         prior = JointPrior(bound, self._closed(weight))
         if self.settings.select_features is None:
-            return self.features.whole, prior
+            return self.whole, prior
         # Of identical columns some may have been selected and some not.
-        return self.features.problem(self.features.X, None, merge=False), prior
+        return self.problem(self.X, None, merge=False), prior
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
         labels, weight, settings = self.task.targets.numbers, self.task.joint_weights, self.settings
@@ -70,7 +71,7 @@ class Polytomous(OverMatrix):
         given = self.task.given if variance is None else np.full(len(self.task), variance)
         variances = np.full(len(self.task), self.norm_variance) if given is None else np.asarray(given)
         self._check_all_flat(prior, prior.compile(variances, len(problem.group), settings.intercept_variance))
-        curve = self._curve(problem, prior, variances)
+        curve = self._curve(problem, prior, float(variances[0]))
         if curve is not None:
             variances = np.full(len(self.task), curve.chosen)
         arrays = prior.compile(variances, len(problem.group), settings.intercept_variance)
@@ -86,18 +87,39 @@ class Polytomous(OverMatrix):
             fits.append(CategoryFit.of(one, kept, row[kept], threshold, keep_dual=self.task.keep_duals, curve=curve))
         return fits
 
-    def path(self, units: Sequence[int], folds: Folds) -> _JointPath:
-        return _JointPath(self, folds)
+    @property
+    def held_out_tol(self) -> float:
+        return max(self.settings.tol, HELD_OUT_TOL)
+
+    def held_out_scores(self, path: Path, variances: np.ndarray) -> Iterator[np.ndarray]:
+        task, settings = self.task, self.settings
+        for part, variance in zip(path.parts, variances.tolist(), strict=True):
+            weight = path.folds.training(part.fold, task.joint_weights)
+            problem, prior = part.problem = part.problem or self.joint(weight)
+            arrays = multinomial.merge(
+                problem, prior.compile(variance, len(problem.group), settings.intercept_variance)
+            )
+            beta = np.clip(arrays.mode if part.last is None else part.last, arrays.lower, arrays.upper)
+            result = multinomial.minimise(
+                problem, task.targets.numbers, weight, arrays, beta, path.tol, settings.max_iter
+            )
+            path.note(variance, result.converged)
+            part.last = beta
+            if path.new is None:
+                yield np.column_stack([problem.column_scores(row) for row in beta])
+            else:
+                weights = multinomial.spread(problem, beta)
+                yield np.asarray(path.new @ weights[:, :-1].T) + weights[:, -1]
 
     def _check_all_flat(self, prior: JointPrior, arrays: PriorArrays) -> None:
         """A feature of infinite variance must not tell some classes from all others: no estimate is finite then."""
         seen = np.flatnonzero(self.task.joint_weights > 0.0)
-        X, labels = self.features.X[seen].tocsc(), self.task.targets.numbers[seen]
+        X, labels = self.X[seen].tocsc(), self.task.targets.numbers[seen]
         for j in np.flatnonzero(arrays.flat.any(axis=0)).tolist():
             if j == X.shape[1]:
                 values, classes, name, called = np.ones(len(labels)), labels, INTERCEPT, "the intercept"
             else:
-                part, name = slice(*X.indptr[j : j + 2]), self.features.columns.names[j]
+                part, name = slice(*X.indptr[j : j + 2]), self.columns.names[j]
                 values, classes, called = X.data[part], labels[X.indices[part]], f"the feature {name!r}"
             above, below = (np.isin(np.arange(len(self.task)), classes[side]) for side in (values > 0.0, values < 0.0))
             open_up, open_down = (arrays.flat[:, j] & np.isinf(end[:, j]) for end in (arrays.upper, arrays.lower))
@@ -110,63 +132,38 @@ class Polytomous(OverMatrix):
 
     def _closed(self, weight: np.ndarray) -> np.ndarray:
         """Coefficients of the reference class, and of features that were not selected."""
-        targets, features, reference = self.task.targets, self.features.X.shape[1], self.settings.reference_class
+        targets, features, reference = self.task.targets, self.X.shape[1], self.settings.reference_class
         closed = np.zeros((len(targets.classes), features + 1), dtype=bool)
         if self.settings.select_features is not None:
             closed[:, :-1] = True
             for k in range(len(targets.classes)):
-                closed[k, self.features.selected(targets.signs(k), weight)] = False
+                closed[k, self.selected(targets.signs(k), weight)] = False
         if reference is not None:
             if reference not in targets.classes:
                 raise SettingsError(f"reference_class={reference!r} is no class of the training data")
             closed[targets.classes.index(reference)] = True
         return closed
 
-    def _curve(self, problem: Problem, prior: JointPrior, start: np.ndarray) -> VarianceCurve | None:
+    def _curve(self, problem: Problem, prior: JointPrior, start: float) -> VarianceCurve | None:
         """One variance for all classes, by the held-out log-likelihood of the whole model."""
-        settings, method = self.settings, str(self.settings.variance)
-        if method not in ("cv", "auto"):
+        settings, labels, weight, new = self.settings, self.task.targets.numbers, self.task.joint_weights, None
+        if settings.variance not in ("cv", "auto"):
             return None
-        labels, weight = self.task.targets.numbers, self.task.joint_weights
-        plan = replace(settings.cv, variances=settings.cv.variances or default_grid(self.features.prior))
-        return choose_variance(
-            problem, labels, weight, prior, plan, method=method, start=float(start[0]),
-            folds=self.task.own_folds(0, labels, weight) if self.validation is None else None,
-            intercept_variance=settings.intercept_variance,
-            tol=settings.tol, max_iter=settings.max_iter, link="softmax", validation=self._apart(),
-        )  # fmt: skip
-
-    def _apart(self) -> Validation | None:
-        """The documents to choose by that have a class of the training data."""
         if self.validation is None:
-            return None
-        X, targets, weights = self.validation
-        known = np.flatnonzero(np.diff(targets.member.tocsr().indptr))
-        return Validation(X[known], targets.numbers, weights[known])
+            folds = self.task.own_folds(0, labels, weight)
+        else:
+            folds, (new, targets, weight) = Folds.none(len(labels)), self.validation
+            known = np.flatnonzero(np.diff(targets.member.tocsr().indptr))  # with a class of the training data
+            new, labels, weight = new[known], targets.numbers, weight[known]
 
+        def losses(scores: np.ndarray, at: np.ndarray) -> np.ndarray:
+            return np.asarray(log_sum_exp(scores) - scores[np.arange(len(at)), labels[at]])[:, None]
 
-class _JointPath(Travelling):
-    """Fold by fold, each fit from the last."""
-
-    def __init__(self, strategy: Polytomous, folds: Folds) -> None:
-        self.strategy, self.folds = strategy, folds
-        self.started: dict[int, tuple[Problem, JointPrior, np.ndarray | None]] = {}
-
-    def advance(self, variance: np.ndarray) -> np.ndarray:
-        task, settings = self.strategy.task, self.strategy.settings
-        out = np.full((len(self.folds.fold), len(task)), np.nan)
-        for k in range(self.folds.portions):
-            weight = self.folds.training(k, task.joint_weights)
-            problem, prior, beta = self.started.get(k) or (*self.strategy.joint(weight), None)
-            compiled = prior.compile(float(variance[0]), len(problem.group), settings.intercept_variance)
-            arrays = multinomial.merge(problem, compiled)
-            beta = np.clip(arrays.mode.copy() if beta is None else beta, arrays.lower, arrays.upper)
-            tol = max(settings.tol, HELD_OUT_TOL)
-            multinomial.minimise(problem, task.targets.numbers, weight, arrays, beta, tol, settings.max_iter)
-            self.started[k] = problem, prior, beta
-            held_out = self.folds.fold == k
-            out[held_out] = np.column_stack([problem.column_scores(row) for row in beta])[held_out]
-        return out
+        grid = None if settings.variance == "auto" else settings.cv.variances or default_grid(self.prior)
+        return choose_for_unit(
+            self, 0, (problem, prior), losses, weight, folds, settings.cv, grid=grid, start=start,
+            tol=settings.tol, new=new,
+        )  # fmt: skip
 
 
 def _moving(most: np.ndarray, least: np.ndarray, free: np.ndarray) -> list[int]:

@@ -44,33 +44,29 @@ class RareCategories:
         few = documents < LEAST and documents * len(self.task.targets.classes) < PAIRS
         if not everything or strategy.pruning or few or as_link(settings.link).code is None:
             return False
-        if (
-            not self.prior.convex
-            or strategy.smooth
-            or (isinstance(strategy.features.prior, PriorTable) and self.own is None)
-        ):
+        if not self.prior.convex or strategy.smooth or (isinstance(strategy.prior, PriorTable) and self.own is None):
             return False
         if settings.class_weight is not None and self.task.targets.exclusive:
             return False
-        problem = strategy.features.whole
+        problem = strategy.whole
         return takes(problem, self._arrays(1.0))
 
     @cached_property
     def prior(self) -> Prior:
         """Of all words but those of a category's own name."""
-        prior = self.strategy.features.prior
+        prior = self.strategy.prior
         return prior.shape if isinstance(prior, PriorTable) else prior
 
     @cached_property
     def own(self) -> dict[Hashable, tuple[np.ndarray, np.ndarray]] | None:
         """Category → columns of the words of its name, and their modes; None where the prior is of another kind."""
-        prior, features = self.strategy.features.prior, self.strategy.features
+        prior, strategy = self.strategy.prior, self.strategy
         if not self.settings.label_words or not isinstance(prior, PriorTable) or len(self.task) == 1:
             return None
-        problem = features.whole
+        problem = strategy.whole
         named: dict[Hashable, dict[int, float]] = {}
         for one in prior.rows:
-            named.setdefault(one.category, {})[int(problem.group[features.columns.index[one.feature]])] = one.mode
+            named.setdefault(one.category, {})[int(problem.group[strategy.columns.index[one.feature]])] = one.mode
         return {
             label: (np.array(list(modes), np.int32), np.array(list(modes.values())) * problem.alike[list(modes)])
             for label, modes in named.items()
@@ -80,7 +76,7 @@ class RareCategories:
         """The prior of the columns; the last is kept, as it is mostly the next."""
         last = self._last  # read once: other threads set it
         if last is None or last[0] != variance:
-            problem = self.strategy.features.whole
+            problem = self.strategy.whole
             compiled = self.prior.compile(variance, len(problem.group), self.settings.intercept_variance)
             last = self._last = variance, problem.merge(compiled)
         return last[1]
@@ -95,7 +91,7 @@ class RareCategories:
 
     @cached_property
     def solver(self) -> RareSolver:
-        return RareSolver(self.strategy.features.whole, self.task.weights)
+        return RareSolver(self.strategy.whole, self.task.weights)
 
     def prepare(self) -> None:
         if any(map(self.may_fit, range(len(self.task)))):
@@ -117,7 +113,7 @@ class RareCategories:
             return None, None
         v = self.strategy.first_variance(row, variance)
         one = self._solve(self.solver, row, v, settings.tol, None)
-        features, weights = self.strategy.features.whole.spread_few(one.columns, one.weights)
+        features, weights = self.strategy.whole.spread_few(one.columns, one.weights)
         if not one.converged:
             start = np.zeros(self.strategy.width + 1)
             start[features], start[-1] = weights, one.intercept

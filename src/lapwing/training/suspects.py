@@ -1,4 +1,4 @@
-"""Documents that look mislabelled: by fits that have not seen them; and equal texts labelled unequally."""
+"""Documents that look mislabelled: by out-of-fold probabilities; and equal texts labelled unequally."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lapwing.errors import InputError
 from lapwing.evaluate import look_mislabelled, membership
 from lapwing.model import LinearModel
 from lapwing.training import Progress, TrainSettings, learn
-from lapwing.training.held_out import OutOfFold
+from lapwing.training.out_of_fold import OutOfFold
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Suspect:
     document      its number in the corpus
     category      the label in question; the document has it where `labelled`, and seems not to belong there, or lacks
                   it, and seems to
-    probability   of the category, by a fit that did not see the document
+    probability   of the category, out of fold
     instead       of exclusive classes: the most probable one
     """
 
@@ -51,8 +51,7 @@ def suspects(
 ) -> list[Suspect]:
     """Labels of the corpus that look wrong, the surest first.
 
-    Out-of-fold probabilities (training/held_out.py) are held against the labels as `lapwing.evaluate.look_mislabelled`
-    says.
+    Out-of-fold probabilities (training/out_of_fold.py) are compared with them by `lapwing.evaluate.look_mislabelled`.
     """
     trained = learn(corpus, settings, progress=progress, judge_all=True)
     if trained.out_of_fold is None:
@@ -77,23 +76,23 @@ def suspects(
     return out
 
 
-def out_of_fold_proba(model: LinearModel, unseen: OutOfFold) -> np.ndarray:
-    """(n, classes) what the model would say of out-of-fold scores; NaN where a document was in all fits.
+def out_of_fold_proba(model: LinearModel, held_out: OutOfFold) -> np.ndarray:
+    """(n, classes) what the model would say of out-of-fold scores; NaN where a document was never held out.
 
     Every row must have been judged (`learn(judge_all=True)`).
     """
-    scores = calibrated(model, unseen)
+    scores = calibrated(model, held_out)
     proba = np.full((len(scores), len(model.classes)), np.nan)
     seen = np.flatnonzero(~np.isnan(scores).any(axis=1))
     proba[seen] = model.class_proba(scores[seen])
     return proba
 
 
-def calibrated(model: LinearModel, unseen: OutOfFold) -> np.ndarray:
+def calibrated(model: LinearModel, held_out: OutOfFold) -> np.ndarray:
     """Out-of-fold scores on the line of the model's own."""
     if model.calibration is None:
-        return unseen.scores
-    return model.calibration.slope[unseen.rows] * unseen.scores + model.calibration.offset[unseen.rows]
+        return held_out.scores
+    return model.calibration.slope[held_out.rows] * held_out.scores + model.calibration.offset[held_out.rows]
 
 
 def disagreements(*corpora: Corpus) -> list[dict[str, Any]]:

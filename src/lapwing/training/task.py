@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from lapwing.stats.prior_table import INTERCEPT
 from lapwing.stats.priors import Columns, Gaussian, Jeffreys, Laplace, Prior
 from lapwing.text import Design
 from lapwing.training.fit import CategoryFit
+from lapwing.training.paths import Path
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import Targets, class_weights
 
@@ -110,25 +111,6 @@ class Task:
         return tuned
 
 
-class Path(Protocol):
-    """Fits of some units to all but each of the folds, from the strongest prior on; each starts from the last."""
-
-    strategy: Any  # of which it is a path; it stays where it is when a path goes elsewhere
-
-    def advance(self, variance: np.ndarray) -> np.ndarray:
-        """(n, rows of the units) the scores of every document by fits that did not see it, a variance per unit.
-
-        NaN for documents that are never held out."""
-        ...
-
-
-class Travelling:
-    """A path without what it is a path of."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "strategy"}
-
-
 class Strategy(Protocol):
     """A way from labels to weights. A unit is what is fitted at a time: a row of the model, or all of them."""
 
@@ -165,7 +147,14 @@ class Strategy(Protocol):
         """Mean squared norm of the documents: a score has the variance of the prior times this."""
         ...
 
-    def path(self, units: Sequence[int], folds: Folds) -> Path: ...
+    @property
+    def held_out_tol(self) -> float:
+        """Relative gap of fits that only score held-out documents."""
+        ...
+
+    def held_out_scores(self, path: Path, variances: np.ndarray) -> Iterable[np.ndarray]:
+        """As `Fitter` of training/paths.py."""
+        ...
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
         """All rows of the units; where no variance is given, each finds its own as the settings say."""

@@ -8,7 +8,7 @@ the new unit, in which x_j β_j is what it was but for the documents' norms. A n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
-from lapwing.engine import run_all
+from lapwing.engine import Threads, run_all
 from lapwing.errors import InputError, SettingsError, some
 from lapwing.evaluate.documents import check_kind
 from lapwing.model import LinearModel
@@ -40,9 +40,12 @@ from lapwing.text.weighting import idf, weigh
 from lapwing.training import Progress, learn, warn_unconverged
 from lapwing.training.again import settings_of
 from lapwing.training.assemble import run_date
-from lapwing.training.held_out import Decisions, Judge, OutOfFold, decide
+from lapwing.training.decisions import Decisions, decide
+from lapwing.training.judge import Judge
 from lapwing.training.memory import curvature_of, leave_behind, rank_of
+from lapwing.training.out_of_fold import score_out_of_fold
 from lapwing.training.over_matrix import HELD_OUT_TOL
+from lapwing.training.paths import Path
 from lapwing.training.settings import TrainSettings
 from lapwing.training.targets import check_matrix, check_weights, targets
 from lapwing.training.task import Task
@@ -276,16 +279,21 @@ class Update:
         keys = matrix_keys(self.columns.X, seed)
         folds: Folds = deal(self.task.targets.member, self.task.weights, keys, self.settings.folds, self.corpus.groups)
 
-        def scores(row: int) -> np.ndarray:
-            past, weight, out = self.past(row), self.task.document_weights(row), np.full(len(self.corpus), np.nan)
-            for k in range(folds.portions):
-                beta = self.fit(row, folds.training(k, weight), past, results[row].weights, HELD_OUT_TOL).weights
-                out[folds.fold == k] = (self.columns.X @ beta[:-1] + beta[-1])[folds.fold == k]
-            return out
+        self.results, rows = results, np.array(self.enough)
+        unknown = np.full(len(rows), np.nan)  # each category keeps its variance
+        scores = score_out_of_fold(self, folds, rows, unknown, Threads(self.n_jobs), None)
+        return decide(Judge(self.task, self.enough, folds), scores, None)
 
-        rows = self.enough
-        unseen = OutOfFold(folds, np.array(rows), np.column_stack(run_all(scores, rows, n_jobs=self.n_jobs)))
-        return decide(Judge(self.task, rows, folds), unseen, None)
+    at_a_time = 1
+    held_out_tol = HELD_OUT_TOL
+
+    def held_out_scores(self, path: Path, variances: np.ndarray) -> Iterator[np.ndarray]:
+        """By updates with the new documents outside each fold, from the update with all of them on."""
+        for part in path.parts:
+            row, start = part.unit, self.results[part.unit].weights
+            weight = path.folds.training(part.fold, self.task.document_weights(row))
+            beta = self.fit(row, weight, self.past(row), start, path.tol).weights
+            yield self.columns.X @ beta[:-1] + beta[-1]
 
     def model(self) -> LinearModel:
         rows = list(range(len(self.task)))

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from lapwing.engine import run_all
 from lapwing.evaluate import Tables
 from lapwing.selection import SCORES, top_features, tune
-from lapwing.selection.variance import choose_variance
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.priors import as_prior, norm_variance
 from lapwing.training import Progress
+from lapwing.training.category import choose_variance
 from lapwing_papers.glm07 import svm
 from lapwing_papers.glm07.collection import Collection
 from lapwing_papers.glm07.paper import SIZES

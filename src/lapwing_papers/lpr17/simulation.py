@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.engine import run_all
-from lapwing.selection.variance import choose_variance
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.irrepresentable import irrepresentable
@@ -19,6 +18,7 @@ from lapwing.stats.links import sigmoid
 from lapwing.stats.priors import Gaussian, Laplace, norm_variance
 from lapwing.stats.result import FitResult
 from lapwing.training import Progress
+from lapwing.training.category import choose_variance
 from lapwing_papers.glm07 import svm
 from lapwing_papers.lpr17.paper import COVARIATES, OBSERVATIONS, TRUE
 from lapwing_papers.settings import PARTIAL
