@@ -1,10 +1,12 @@
 """Parts that stand in packages of their own, found by entry points; any package may add some (docs/extend.md).
 
-    lapwing.readers      a class derived from `lapwing.corpus.reader.Reader`, under the name of its format
-    lapwing.records      a function that gives a JSON record of another tool's form as a plain one
-    lapwing.commands     a click command, under its name
-    lapwing.exporters    a function from a model to the text or bytes of a file, under the name of its form
-    lapwing.solvers      a function that fits as `lapwing.solvers.newton.fit` does, under its name
+    lapwing.readers        a class derived from `lapwing.corpus.reader.Reader`, under the name of its format
+    lapwing.records        a function (record, key of the text, key of the label or None) that gives a JSON record of
+                           another tool's form as a plain one, and where its labels come from, a set of words
+    lapwing.vocabularies   a function (path, language) that reads a vocabulary, under the ending of its file
+    lapwing.commands       a click command, under its name
+    lapwing.exporters      a function from a model to the text or bytes of a file, under the name of its form
+    lapwing.solvers        a function that fits as `lapwing.solvers.newton.fit` does, under its name
 
 Entry points are read on first use, and a part is imported when it is needed.
 """
@@ -12,7 +14,6 @@ Entry points are read on first use, and a part is imported when it is needed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,17 +35,20 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 
 @cache
 def plugin(group: str, name: str) -> Any:
+    point = plugins(group)[name]
     try:
-        return plugins(group)[name].load()
+        return point.load()
     except Exception as error:  # whatever the package does when it is imported
-        package = plugins(group)[name].value
-        raise LapwingError(f"{name!r} of lapwing.{group} cannot be loaded from {package}: {error}") from error
+        raise LapwingError(f"{name!r} of lapwing.{group} cannot be loaded from {point.value}: {error}") from error
 
 
-def working(group: str) -> Iterator[tuple[str, Any]]:
-    """All parts of a group with their names; one that cannot be loaded is a warning, and left out."""
+@cache
+def working(group: str) -> dict[str, Any]:
+    """All parts of a group by name; one that cannot be loaded is a warning, and left out."""
+    parts = {}
     for name in plugins(group):
         try:
-            yield name, plugin(group, name)
+            parts[name] = plugin(group, name)
         except LapwingError as error:
             log.warning("%s", error)
+    return parts

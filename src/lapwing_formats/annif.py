@@ -16,13 +16,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import label_name, label_set, sound
+from lapwing.corpus.fields import bare, label_name, label_set, sound
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, PEEK, Reader, Tally, is_broken
 from lapwing.errors import InputError, some
 from lapwing.files import write_beside
-from lapwing_formats.vocabulary import bare
 
 LINE = re.compile(r"[^\t]*\t\s*<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")  # of titles.tsv, by which it is known
 SUBJECTS = (".tsv", ".key")  # of a text, the first of them that is there
@@ -44,6 +43,14 @@ def _subjects_of(name: str, known: set[str]) -> str:
 class AnnifReader(Reader):
     extensions = (".tsv",)
     telling = ()
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        return LINE.fullmatch(text.lstrip().partition("\n")[0]) is not None
+
+    @classmethod
+    def holds(cls, names: Iterable[str]) -> bool:
+        return is_full_text(names)
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)

@@ -13,7 +13,7 @@ import codecs
 import datetime
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from lapwing.corpus.document import Document
@@ -32,11 +32,17 @@ END = r"(?: +remote from \S+)? *(?:\r?\n|\Z)"
 DATED = re.compile(rf"^From +(?! )[^\r\n]*? {DAY} +(?:{DATES}){ZONES}{END}".encode(), re.MULTILINE)
 UNDATED = re.compile(rb"\AFrom .*\n?|(?:(?<=\n\n)|(?<=\n\r\n))From .*\n(?=[!-9;-~]+:)")
 
+HEADER = re.compile(r"[A-Za-z0-9-]+: ")
+
 
 class MailReader(FolderReader):
     extensions = (".eml", ".mbox")
     takes = ("encoding", "folder_level", "label_from", "label_column", "time_column", "group_column", "label_separator")
     _replaced = 0
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        return bool(re.match(r"From \S+.*\d\d:\d\d", lines[0].strip()) and HEADER.match(lines[1] if lines[1:] else ""))
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         options = self.options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import short, split_of_file
@@ -13,7 +13,7 @@ from lapwing.corpus.reader import Reader, is_broken
 from lapwing.corpus.sources import open_source
 from lapwing.corpus.streams import COMPRESSION_SUFFIXES
 from lapwing.errors import CorpusError
-from lapwing_formats.records import records
+from lapwing_formats.records import letters, records
 
 TOKEN_FILE = re.compile(r"(.*/)?lyrl2004_tokens[^/]*\.dat", re.IGNORECASE)
 QRELS_NAME = "rcv1-v2.topics.qrels"
@@ -24,6 +24,12 @@ class Rcv1Reader(Reader):
     kind = "tokens"
     extensions = (".dat",)
     telling = ()
+    file_name = TOKEN_FILE
+    unmistakable = True
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        return letters(text, lines) in ({"I"}, {"I", "W"})
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         self._topics = self._find_topics(entries)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lapwing.corpus.reader import is_broken
 from lapwing.corpus.reader import longest as too_long
 
+FIELD = re.compile(r"^\.([A-Z])(?=\s|$)", re.MULTILINE)
 MARKER = re.compile(r"\.([A-Z])(?:[ \t]+(.*))?\s*", re.DOTALL)
+
+
+def letters(text: str, lines: Sequence[str]) -> set[str]:
+    """The fields of a file that begins with a record, {} of another one."""
+    return set(FIELD.findall(text)) if re.match(r"\.I\s", f"{lines[0].strip()}\n") else set()
 
 
 class Record(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import BadRecord, label_set, short
@@ -28,7 +28,12 @@ BLOCK = 1 << 18
 class ReutersReader(Reader):
     takes = ("encoding", "reuters_split", "reuters_labels", "reuters_text")
     extensions = (".sgm", ".sgml")
+    unmistakable = True
     default_encoding = "latin-1"
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        return re.match(r"<!DOCTYPE lewis|<REUTERS\b", lines[0].strip(), re.IGNORECASE) is not None
 
     def documents(self, member: Member) -> Iterator[Document]:
         with member.open() as stream:

@@ -9,7 +9,7 @@ id is the first of ID, AN and DO. Options that name columns name fields: label_c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lapwing.corpus.document import Document
@@ -20,6 +20,7 @@ from lapwing.corpus.reader import longest as too_long
 from lapwing.corpus.record import RecordReader
 
 FIELD = re.compile(r"([A-Z][A-Z0-9])  - ?(.*)", re.DOTALL)
+RECORD = re.compile(r"^TY  - \S", re.MULTILINE)
 TITLES, ABSTRACTS, IDS = ("TI", "T1"), ("AB", "N2"), ("ID", "AN", "DO")
 
 Fields = dict[str, list[str]]
@@ -27,6 +28,10 @@ Fields = dict[str, list[str]]
 
 class RisReader(RecordReader):
     extensions = (".ris",)
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        return RECORD.search(text) is not None
 
     def documents(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)

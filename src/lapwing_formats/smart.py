@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import label_set, sound
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import Reader, Tally
-from lapwing_formats.records import records
+from lapwing_formats.records import letters, records
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +26,12 @@ OHSUMED_SPLITS = {"87": "train", "88": "train", "89": "test", "90": "test", "91"
 class SmartReader(Reader):
     takes = ("encoding", "smart_require")
     extensions = (".smart",)
+    file_name = OHSUMED_FILE
+    unmistakable = True
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        return not letters(text, lines) <= {"I", "W"}
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lapwing.corpus.fields import bare
 from lapwing.errors import CorpusError, MissingExtraError
 from lapwing.files import read_regular, write_beside
 
@@ -75,12 +76,6 @@ def write_vocabulary(path: str | os.PathLike[str], vocabulary: Vocabulary, langu
         rows = ([f"<{uri}>", label, *filter(None, [code])] for uri, label, code in vocabulary.subjects)
         content = "".join("\t".join(row) + "\n" for row in rows)
     write_beside(path, content.encode())
-
-
-def bare(uri: str) -> str:
-    """A URI without the angle brackets around it."""
-    uri = uri.strip()
-    return uri[1:-1] if uri.startswith("<") and uri.endswith(">") else uri
 
 
 def _read_tsv(lines: Iterable[str], where: str, language: str | None) -> Iterator[Subject]:

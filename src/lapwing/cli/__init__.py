@@ -48,7 +48,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        others = [(name, command.get_short_help_str(limit=200)) for name, command in working("commands")]
+        others = [(name, command.get_short_help_str(limit=200)) for name, command in working("commands").items()]
         with formatter.section("Commands"):
             formatter.write_dl([*((name, text) for name, (_, text) in COMMANDS.items()), *others])
 

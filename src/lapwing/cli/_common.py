@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import click
 
 from lapwing.cli._flags import in_flags
+from lapwing.cli._installed import Installed
 from lapwing.cli._output import echo
 from lapwing.errors import ConvergenceWarning, InputError, ModelFileError, SettingsError, some
 
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = (
-    "auto", "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "mail", "text", "reuters", "rcv1", "smart", "svmlight",
-    "annif", "ris",
-)  # fmt: skip
+FORMATS = ("auto", "jsonl", "csv", "tsv", "parquet", "arrow", "folder", "text", "svmlight")  # beside those installed
 
 
 class _ToStderr(logging.Handler):
@@ -171,7 +169,7 @@ def check_output(output: str, data: str | None = None, *, name: str = "-o") -> N
 
 
 _READING = [
-    click.option("--format", "format_", type=click.Choice(FORMATS), default="auto", show_default=True,
+    click.option("--format", "format_", type=Installed("readers", *FORMATS), default="auto", show_default=True,
                  help="Format of DATA."),
     click.option("--encoding", help="Text encoding; UTF-8 unless the format has its own."),
     click.option("--text-column", help="Column (name or number) or JSON key of the text."),

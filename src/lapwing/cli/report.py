@@ -21,9 +21,9 @@ from lapwing.cli._common import (
 )
 from lapwing.cli._output import echo, json_option, print_json
 from lapwing.cli._progress import announce_compiling, progress_bar
+from lapwing.corpus.fields import bare
 from lapwing.errors import InputError
 from lapwing.files import read_regular
-from lapwing_formats.vocabulary import bare
 
 
 @click.command("report")

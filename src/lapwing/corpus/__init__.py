@@ -16,13 +16,14 @@ Conventions
 - Characters that cannot be encoded (lone surrogates from JSON escapes) become U+FFFD.
 """
 
+from typing import Any
+
 from lapwing.corpus.demo import stdlib_docstrings
 from lapwing.corpus.document import SPLITS, Corpus, Document, Record
 from lapwing.corpus.hierarchy import Hierarchy
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.overview import Overview, overview
 from lapwing.corpus.pipeline import Stream, read, stream
-from lapwing.corpus.readers import FORMATS
 
 __all__ = [
     "FORMATS",
@@ -39,3 +40,15 @@ __all__ = [
     "stdlib_docstrings",
     "stream",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "FORMATS":  # which there are depends on what is installed
+        from lapwing.corpus.readers import READERS
+
+        return tuple(READERS)
+    raise AttributeError(f"module 'lapwing.corpus' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

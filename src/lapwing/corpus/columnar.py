@@ -27,6 +27,7 @@ class ParquetReader(RecordReader):
     telling: tuple[str, ...] | None = (".parquet",)
     beside = re.compile(rf"{ABOUT.pattern}|(state|dataset_info|dataset_infos|dataset_dict)\.json", re.IGNORECASE)
     takes = COLUMNS
+    unmistakable = True
 
     def documents(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from lapwing.corpus.containers import by_extension
 from lapwing.corpus.encodings import wide_encoding
@@ -10,24 +11,19 @@ from lapwing.corpus.fields import LABEL_NAMES
 from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ABOUT, beside
-from lapwing.corpus.readers import EXTENSIONS, FORMATS, READERS
+from lapwing.corpus.readers import OWN, READERS
 from lapwing.corpus.sources import refuse_container
 from lapwing.corpus.svmlight import PAIR
 from lapwing.errors import CorpusError
-from lapwing_formats.annif import LINE, is_full_text
-from lapwing_formats.rcv1 import TOKEN_FILE
-from lapwing_formats.smart import OHSUMED_FILE
+from lapwing.plugins import working
 
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 PLAIN = re.compile(r"\.(txt|text|ft)$", re.IGNORECASE)  # lines of text, where the content says nothing else
-MAIL_HEADER = re.compile(r"[A-Za-z0-9-]+: ")
 HEAD = 1 << 16
 FEW = 20  # files of a flat folder that are looked into
 MOST_BESIDE = 10  # files of no format that may lie among fewer than half as many of one
 LONGEST_NAME = 64  # of a column, in a table that has no telling file name
 VECTOR = re.compile(rf"(?:[^\s:]+\s+)?(?:(?:qid|cost):\S+\s+)*{PAIR}(?:\s|$)")
-RIS_RECORD = re.compile(r"^TY  - \S", re.MULTILINE)
-MARKER = re.compile(r"^\.([A-Z])(?=\s|$)", re.MULTILINE)
 
 
 def detect(source: Source, options: ReadOptions) -> str:
@@ -41,8 +37,8 @@ def detect(source: Source, options: ReadOptions) -> str:
         if kind := by_extension(name):
             refuse_container(f"{kind}; if it is plain text after all, name the format (--format)", source.where)
         format_ = by_name(name) or by_content(head, options.encoding)
-        if format_ == "tsv" and by_content(head, options.encoding) == "annif":
-            format_ = "annif"
+        if format_ == "tsv":
+            format_ = _rarer_table(by_content(head, options.encoding))
         if PLAIN.search(name) and (not format_ or not _is_meant(head, format_, options)):
             format_ = "text"
     else:
@@ -52,7 +48,7 @@ def detect(source: Source, options: ReadOptions) -> str:
         format_ = _of_collection(source, entries, options)
     if not format_:
         hint = "; its name is an archive's, its content is not" if source.name != source.label else ""
-        known = ", ".join(FORMATS)
+        known = ", ".join(READERS)
         raise CorpusError(
             f"expected one of the formats {known}, cannot tell which; name it with format (--format){hint}",
             source.where,
@@ -62,12 +58,26 @@ def detect(source: Source, options: ReadOptions) -> str:
 
 def by_name(name: str) -> str:
     """The format a file name stands for; "" where it says nothing."""
-    if TOKEN_FILE.fullmatch(name):
-        return "rcv1"
-    if OHSUMED_FILE.fullmatch(name):
-        return "smart"
+    extensions, names = _known_names()
     dot = name.rfind(".")
-    return EXTENSIONS.get(name[dot:].lower(), "") if dot >= 0 else ""
+    return (extensions.get(name[dot:].lower(), "") if dot >= 0 else "") or next(
+        (format for pattern, format in names.items() if pattern.fullmatch(name)), ""
+    )
+
+
+@cache
+def _known_names() -> tuple[dict[str, str], dict[re.Pattern[str], str]]:
+    """Formats by extension, and by what files are called."""
+    readers = {**working("readers"), **OWN}
+    told = {name: reader.extensions if reader.telling is None else reader.telling for name, reader in readers.items()}
+    extensions = {extension: name for name in readers for extension in told[name]}
+    return extensions, {reader.file_name: name for name, reader in readers.items() if reader.file_name is not None}
+
+
+def _rarer_table(format: str) -> str:
+    """The format of a .tsv file that begins as this one does."""
+    reader = working("readers").get(format)
+    return format if reader is not None and ".tsv" in reader.extensions else "tsv"
 
 
 def by_content(head: bytes, encoding: str | None) -> str:
@@ -85,18 +95,11 @@ def by_content(head: bytes, encoding: str | None) -> str:
     first = lines[0].strip()
     if first.startswith(("{", "[{")) or (first == "[" and lines[1:] and lines[1].lstrip().startswith("{")):
         return "jsonl"
-    if LINE.fullmatch(text.lstrip().partition("\n")[0]):
-        return "annif"
+    for format_, reader in working("readers").items():
+        if reader.begins(text, lines):
+            return format_
     if first.startswith("__label__"):
         return "text"
-    if re.match(r"From \S+.*\d\d:\d\d", first) and MAIL_HEADER.match(lines[1] if lines[1:] else ""):
-        return "mail"
-    if re.match(r"<!DOCTYPE lewis|<REUTERS\b", first, re.IGNORECASE):
-        return "reuters"
-    if re.match(r"\.I\s", first + "\n"):
-        return "rcv1" if set(MARKER.findall(text)) <= {"I", "W"} else "smart"
-    if RIS_RECORD.search(text):
-        return "ris"
     if VECTOR.match(first):
         return "svmlight"
     return _table(text.lstrip().partition("\n")[0])
@@ -125,15 +128,17 @@ def _is_meant(head: bytes, format: str, options: ReadOptions) -> bool:
 def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -> str:
     data = [entry for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
     named = {by_name(entry.name) for entry in data} - {""}
+    readers = {**OWN, **working("readers")}
+    like_folder = [name for name, reader in readers.items() if name in named and "folder_level" in reader.takes]
     if options.folder_level is not None or options.label_from is not None:
-        return "mail" if "mail" in named else "folder"
-    special = next((one for one in ("reuters", "rcv1", "smart", "parquet", "arrow") if one in named), "")
-    if not special and "mail" in named:
-        return "mail"  # texts among mail are read, too
-    if not special and is_full_text(entry.name for entry in entries):
-        return "annif"
-    if not special and named == {"tsv"} and _agreed(source, data[:1], options) == "annif":
-        return "annif"
+        return (*like_folder, "folder")[0]
+    special = next((name for name, reader in readers.items() if name in named and reader.unmistakable), "")
+    if not special:
+        held = [name for name, reader in readers.items() if reader.holds([entry.name for entry in entries])]
+        if like_folder or held:
+            return (*like_folder, *held)[0]  # texts among mail are read, too
+        if named == {"tsv"} and (rarer := _rarer_table(_agreed(source, data[:1], options))) != "tsv":
+            return rarer
     one_folder = len({entry.name.rpartition("/")[0] for entry in data}) == 1
     if special or (len(named) == 1 and (one_folder or all(by_name(entry.name) for entry in data))):
         format_ = special or named.pop()

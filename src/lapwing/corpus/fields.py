@@ -137,3 +137,9 @@ def short(value: Any) -> str:
     except (ValueError, RecursionError):  # an integer of more digits than Python prints; deep nesting
         shown = f"a huge {type(value).__name__}"
     return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def bare(uri: str) -> str:
+    """A URI without the angle brackets around it."""
+    uri = uri.strip()
+    return uri[1:-1] if uri.startswith("<") and uri.endswith(">") else uri

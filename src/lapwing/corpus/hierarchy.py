@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lapwing.errors import CorpusError, InputError, some
 from lapwing.files import read_regular
-from lapwing_formats.vocabulary import is_rdf, read_vocabulary
+from lapwing.plugins import plugin, plugins
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class Hierarchy:
     @classmethod
     def read(cls, path: str | os.PathLike[str], language: str | None = None) -> Hierarchy:
         """Lines of a label, a tab and a broader one; or SKOS, in which labels are known by URI and by name."""
-        if is_rdf(path):
-            vocabulary = read_vocabulary(path, language)
+        form = Path(path).suffix.lower().removeprefix(".")
+        if form in plugins("vocabularies"):
+            vocabulary = plugin("vocabularies", form)(path, language)
             label = vocabulary.labels
             names = [(label[a], label[b]) for a, b in vocabulary.broader if a in label and b in label]
             pairs: Iterable[tuple[str, str]] = (*vocabulary.broader, *names)

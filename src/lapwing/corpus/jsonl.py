@@ -1,7 +1,7 @@
 """JSON lines: one object per line, with `text`, `labels` or `label`, and `id`, `split`, `weight`.
 
 A file that is one JSON array of such objects is read as a whole. Records that Label Studio or Argilla exported are
-known by their form (exports.py).
+known by their form, as lapwing.records in plugins.py says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import Tally, is_broken
 from lapwing.corpus.record import RecordReader
 from lapwing.errors import CorpusError, some
-from lapwing_formats.label_tools import plain_record
+from lapwing.plugins import working
 
 
 class JsonLinesReader(RecordReader):
@@ -35,9 +35,10 @@ class JsonLinesReader(RecordReader):
                 self.bad(str(record), member, number)
                 continue
             try:
-                plain, answers = plain_record(record, text, None if label is None else str(label))
-                self._labels_from |= answers
-                document = self.document(plain, f"{member.base}:{number}", file_split)
+                for plain in working("records").values():
+                    record, answers = plain(record, text, None if label is None else str(label))
+                    self._labels_from |= answers
+                document = self.document(record, f"{member.base}:{number}", file_split)
             except BadRecord as error:
                 self.bad(str(error), member, number)
             else:

@@ -19,7 +19,7 @@ from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import FolderSource, Member, Source
 from lapwing.corpus.options import ReadOptions, check_choice
 from lapwing.corpus.reader import EVERY_FORMAT, Tally
-from lapwing.corpus.readers import FORMATS, READERS
+from lapwing.corpus.readers import READERS
 from lapwing.corpus.sources import open_source
 from lapwing.errors import CorpusError, some
 from lapwing.shards.folder import WorkFolder
@@ -180,7 +180,7 @@ def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
 
     See `ReadOptions` for the options. An archive that comes from a stream is held in memory.
     """
-    check_choice("format", format, ("auto", *FORMATS))
+    check_choice("format", format, ("auto", *READERS))
     settings = ReadOptions.of(options)
     source = open_source(path, tolerant=settings.skip_bad, expansion=settings.max_expansion)
     try:
@@ -193,7 +193,7 @@ def stream(path: Path, format: str = "auto", **options: Any) -> Stream:
 def read(path: Path, format: str = "auto", *, work: WorkFolder | None = None, **options: Any) -> Corpus:
     """All documents at `path`: a file, folder or archive, or an open binary stream.
 
-    format is one of `FORMATS`, or "auto" to find out. See
+    format is one of `lapwing.corpus.FORMATS`, or "auto" to find out. See
     `ReadOptions` for the options. A folder and an archive of it give the same corpus.
 
     work   where texts go that training in its memory has no room for; those it holds of such a run are read no more

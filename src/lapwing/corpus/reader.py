@@ -60,6 +60,8 @@ class Reader(ABC):
     telling     those of them by which alone a file is known to be of this format; None: all
     beside      names of files that belong to a collection and hold no documents
     takes       options that mean something for this format, beside those of every one
+    file_name   what else a file is called that is surely of this format
+    unmistakable   one file that is called so tells the format of all in a folder or archive
     """
 
     kind: Kind = "text"
@@ -69,6 +71,8 @@ class Reader(ABC):
     telling: tuple[str, ...] | None = None
     beside = ABOUT
     takes: tuple[str, ...] = ("encoding",)
+    file_name: re.Pattern[str] | None = None
+    unmistakable = False
     default_encoding = "utf-8-sig"
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
@@ -93,6 +97,17 @@ class Reader(ABC):
         paths = [entry.path for entry in entries if not ABOUT.fullmatch(entry.name.rpartition("/")[2])]
         if paths:
             self.remark(f"{len(paths):,} files {why} and are no documents: {some(paths, 5)}")
+
+    @classmethod
+    def begins(cls, text: str, lines: Sequence[str]) -> bool:
+        """Whether a file that begins so is of this format; `lines` are those of `text`, but for empty ones and those
+        that begin with #, of which there is one at least."""
+        return False
+
+    @classmethod
+    def holds(cls, names: Iterable[str]) -> bool:
+        """Whether a folder or archive with files of these names is of this format, whatever they begin with."""
+        return False
 
     @abstractmethod
     def documents(self, member: Member) -> Iterator[Document]: ...

@@ -1,6 +1,8 @@
-"""Every format and its reader: a reader that is to be known is a line here."""
+"""Every format and its reader: those of this package, and those that other packages have entry points for."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 
 from lapwing.corpus.columnar import ArrowReader, ParquetReader
 from lapwing.corpus.folder import FolderReader
@@ -9,32 +11,31 @@ from lapwing.corpus.lines import LinesReader
 from lapwing.corpus.reader import Reader
 from lapwing.corpus.svmlight import SvmlightReader
 from lapwing.corpus.table import CsvReader, TsvReader
-from lapwing_formats.annif import AnnifReader
-from lapwing_formats.mail import MailReader
-from lapwing_formats.rcv1 import Rcv1Reader
-from lapwing_formats.reuters import ReutersReader
-from lapwing_formats.ris import RisReader
-from lapwing_formats.smart import SmartReader
+from lapwing.plugins import plugin, plugins
 
-READERS: dict[str, type[Reader]] = {
+OWN: dict[str, type[Reader]] = {
     "jsonl": JsonLinesReader,
     "csv": CsvReader,
     "tsv": TsvReader,
     "parquet": ParquetReader,
     "arrow": ArrowReader,
     "folder": FolderReader,
-    "mail": MailReader,
     "text": LinesReader,
-    "reuters": ReutersReader,
-    "rcv1": Rcv1Reader,
-    "smart": SmartReader,
     "svmlight": SvmlightReader,
-    "annif": AnnifReader,
-    "ris": RisReader,
 }
-FORMATS = tuple(READERS)
-EXTENSIONS = {
-    extension: name
-    for name, reader in READERS.items()
-    for extension in (reader.extensions if reader.telling is None else reader.telling)
-}
+
+
+class _Readers(Mapping[str, type[Reader]]):
+    """By the name of the format; a reader of another package is imported when it is asked for."""
+
+    def __getitem__(self, format: str) -> type[Reader]:
+        return OWN[format] if format in OWN else plugin("readers", format)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**OWN, **plugins("readers")})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+READERS = _Readers()
