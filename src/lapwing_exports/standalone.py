@@ -275,5 +275,6 @@ def softmax(scores: list[float]) -> list[float]:
 def main(model: Model) -> None:
     """A text per line in, a JSON object per line out."""
     for line in sys.stdin:
-        answer = {"chosen": model.decide(line), "probabilities": model.classify(line)}
+        text = line.strip()  # as `lapwing classify` reads lines
+        answer = {"chosen": model.decide(text), "probabilities": model.classify(text)}
         print(json.dumps(answer, ensure_ascii=False))

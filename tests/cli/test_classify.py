@@ -30,6 +30,20 @@ def test_lines_of_standard_input(run: Command, model: Path) -> None:
         assert all(0.0 < float(row[2]) < 1.0 for row in rows)
 
 
+def test_a_line_is_the_same_text_from_standard_input_and_from_a_file(news: Path, tmp_path: Path, run: Command) -> None:
+    """To a model that reads characters blanks matter, too; labels in front are none of the text."""
+    assert run("train", news, "-o", tmp_path / "m.lapwing", "--tokens", "char", "--char-ngrams", 1, 3).code == 0
+    lines = b" oil \r\n__label__grain __label__corn  gas prices\nbank\n"
+    (tmp_path / "lines.txt").write_bytes(lines)
+    piped, read = (run("classify", tmp_path / "m.lapwing", "--json", *data, stdin=lines)
+                   for data in ((), (tmp_path / "lines.txt",)))  # fmt: skip
+    bare = [run("explain", tmp_path / "m.lapwing", "--json", "--top", 3, stdin=text) for text in (b"oil\n", b"oil")]
+    assert [one["probabilities"] for one in answers(piped)] == [one["probabilities"] for one in answers(read)]
+    assert bare[0].json["categories"] == bare[1].json["categories"]
+    assert answers(piped)[1]["probabilities"] == answers(run("classify", tmp_path / "m.lapwing", "--json",
+                                                             stdin=b"gas prices"))[0]["probabilities"]  # fmt: skip
+
+
 def test_a_byte_order_mark_is_no_word(run: Command, model: Path) -> None:
     marked = run("classify", model, "--json", stdin="\ufeffoil\n".encode())
     assert answers(marked) == answers(run("classify", model, "--json", stdin=b"oil\n"))

@@ -86,11 +86,9 @@ def _data(case: Case, tools: Tools) -> Path:
 
 
 def classify(case: Case, tools: Tools) -> list[Answer]:
-    """`lapwing classify`: JSON with all probabilities, and the table of decisions."""
-    data, answers = _data(case, tools), []
-    for line in _ran("classify", case.path, data, "--json").splitlines():
-        found = json.loads(line)
-        answers.append(Answer(found["probabilities"], set(found["predicted"])))
+    """`lapwing classify`: JSON with all probabilities, the table of decisions, and a text per line."""
+    data = _data(case, tools)
+    answers = [_predicted(line) for line in _ran("classify", case.path, data, "--json").splitlines()]
     table: dict[str, dict[str, float]] = {}
     for line in _ran("classify", case.path, data).splitlines():
         document, label, value = line.split("\t")
@@ -99,7 +97,30 @@ def classify(case: Case, tools: Tools) -> list[Answer]:
     for one, rows in zip(answers, table.values(), strict=True):
         assert set(rows) == one.chosen
         assert all(abs(value - one.probabilities[name]) <= 1e-12 for name, value in rows.items())
+    if case.reads_text and not case.has_columns:
+        _check_lines(case, answers, _ran("classify", case.path, "--json", stdin=_lines(case)))
     return answers
+
+
+def _predicted(line: str) -> Answer:
+    found = json.loads(line)
+    return Answer(found["probabilities"], set(found["predicted" if "predicted" in found else "chosen"]))
+
+
+def _lines(case: Case) -> str:
+    """Questions that fit on a line, blanks around some of them."""
+    return "".join(
+        f"{' ' * (k % 3)}{one.text}{' ' * (k % 2)}\n" for k, one in enumerate(case.questions) if one.text.strip()
+    )
+
+
+def _check_lines(case: Case, answers: list[Answer], output: str) -> None:
+    """A line is read without the blanks around it."""
+    expected = [answer for one, answer in zip(case.questions, answers, strict=True) if one.text.strip()]
+    for line, wanted in zip(output.splitlines(), expected, strict=True):
+        found = _predicted(line)
+        assert found.chosen == wanted.chosen
+        assert all(abs(p - wanted.probabilities[name]) <= 1e-12 for name, p in found.probabilities.items())
 
 
 def explain(case: Case, tools: Tools) -> list[Answer]:
@@ -331,6 +352,10 @@ def python_file(case: Case, tools: Tools) -> list[Answer]:
                 scores,
             )
         )
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", path], input=_lines(case).encode(), capture_output=True, check=True
+    )
+    _check_lines(case, answers, ran.stdout.decode())
     return answers
 
 

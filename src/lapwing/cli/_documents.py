@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from lapwing.cli._common import columns_of
 from lapwing.cli._output import echo
 from lapwing.corpus import Document, stream
+from lapwing.corpus.lines import labels_and_text
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.pipeline import check_taken
 from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest, tolerant
@@ -72,7 +73,7 @@ def _known(reading: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text_lines(options: ReadOptions) -> Iterator[Document]:
-    """One text per line of standard input; its id is the line's number."""
+    """One text per line of standard input, labels in front left out; its id is the line's number."""
     tally = Tally(options.skip_bad)
     number = 0
     left_out = 0
@@ -92,7 +93,7 @@ def _text_lines(options: ReadOptions) -> Iterator[Document]:
         if is_broken(line):
             bad(f"{options.encoding or 'UTF-8'}, got bytes that are not; {ENCODING_HINT}", number)
         elif number != left_out:
-            yield Document(str(number), line.rstrip("\r\n"), ())
+            yield Document(str(number), labels_and_text(line)[1], ())
     if not number:
         raise CorpusError("expected texts, one per line, got nothing; pipe some in or name a file", STDIN)
     tally.report(STDIN)

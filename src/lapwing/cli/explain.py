@@ -79,7 +79,7 @@ def _text(given: tuple[str, ...], encoding: str | None) -> str:
     from lapwing.cli._documents import STDIN, standard_input
 
     if given in ((), ("-",)):
-        return _decoded(standard_input("a text").read(), STDIN, encoding)
+        return _decoded(standard_input("a text").read(), STDIN, encoding).rstrip("\r\n")
     if len(given) == 1 and os.path.isfile(given[0]):
         echo(f"explaining the text in {given[0]}", err=True)
         return _decoded(Path(given[0]).read_bytes(), given[0], encoding)

@@ -13,6 +13,13 @@ from lapwing.corpus.reader import Reader, is_broken
 LABELS = re.compile(r"\s*((?:__label__\S+\s*)+)")
 
 
+def labels_and_text(line: str) -> tuple[list[str], str]:
+    """The names in front of a line, and its text without the blanks around it."""
+    prefix = LABELS.match(line)
+    names = [name.removeprefix("__label__") for name in prefix[1].split()] if prefix else []
+    return names, (line[prefix.end() :] if prefix else line).strip()
+
+
 class LinesReader(Reader):
     exclusive = True
     extensions = (".txt", ".text", ".ft")
@@ -25,9 +32,7 @@ class LinesReader(Reader):
                 if is_broken(line):
                     self.bad_encoding(member, number, line)
                 elif line.strip():
-                    prefix = LABELS.match(line)
-                    names = [name.removeprefix("__label__") for name in prefix[1].split()] if prefix else []
+                    names, text = labels_and_text(line)
                     labels = label_set(map(label_name, names))
-                    text = (line[prefix.end() :] if prefix else line).strip()
                     self.exclusive = self.exclusive and len(labels) < 2
                     yield Document(f"{member.base}:{number}", text, labels, file_split)

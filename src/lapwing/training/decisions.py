@@ -105,8 +105,8 @@ def decide(judge: Judge, seen: OutOfFold, curve: PooledCurve | None) -> Decision
 def _offsets(judge: Judge, mean: Line) -> np.ndarray:
     """(rows,) of categories that were not judged.
 
-    The mean's at the mean base rate of those that were, and elsewhere such that a document without any word of the
-    category keeps its base rate: what a stronger prior draws to 0 is weights.
+    The mean's at the mean base rate of those that were, and elsewhere shifted such that the slope does not shrink
+    differences between the log-odds of base rates: what a stronger prior draws to 0 is weights.
     """
     task = judge.task
     if len(judge.rows) == len(task) or task.settings.class_weight is not None:
