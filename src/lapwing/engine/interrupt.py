@@ -49,19 +49,12 @@ def interruptible(function: Callable[P, Result]) -> Callable[P, Result]:
     return heard
 
 
+def stop_event() -> threading.Event | None:
+    """What is set once the call that this belongs to is interrupted; threads that it starts are to be handed it."""
+    return _stop.get()
+
+
 def stopped() -> bool:
     """Whether the call that this belongs to has been interrupted."""
     stop = _stop.get()
     return stop is not None and stop.is_set()
-
-
-def until_stopped(function: Callable[P, Result]) -> Callable[P, Result]:
-    """`function`, which is not begun any more once the call that it belongs to has been interrupted."""
-    stop = _stop.get()
-
-    def unless_stopped(*args: P.args, **kwargs: P.kwargs) -> Result:
-        if stop is not None and stop.is_set():
-            raise KeyboardInterrupt
-        return function(*args, **kwargs)
-
-    return unless_stopped

@@ -110,8 +110,8 @@ def _warn_of_another_stemmer(path: str | os.PathLike[str], model: LinearModel) -
     now = snowball_release(settings)
     if now not in (None, then):
         log.warning(
-            "%s: its words were stemmed by the algorithm %r of Snowball %s; that of %s, which PyStemmer has here, may stem "
-            "some words differently; install PyStemmer %s", path, settings.stemmer, then, now, then,
+            "%s: its words were stemmed by the algorithm %r of Snowball %s; that of %s, which PyStemmer has here, may "
+            "stem some words differently; install PyStemmer %s", path, settings.stemmer, then, now, then,
         )  # fmt: skip
 
 

@@ -186,13 +186,10 @@ def minimise(
     known = np.full((2, len(beta)), np.nan) if known is None else known
     documents = Documents(y, sample_weight, as_link(link).kernel_code)
 
-    def descend(rounds: int) -> Result:
-        known[0] = np.nan
-        return Result(*descent.fit(problem.columns_with_constant, documents, arrays, beta, tol, rounds))
-
     rest, is_dense = max_iter, dense.is_better(problem, smooth=False)
     if not problem.centred and problem.entries <= SMALL and not (is_dense and _uneven(problem)):
-        result = descend(min(BRIEFLY, max_iter))
+        known[0], most = np.nan, min(BRIEFLY, max_iter)
+        result = Result(*descent.fit(problem.columns_with_constant, documents, arrays, beta, tol, most))
         rest -= result.rounds
         if result.converged or rest == 0:
             return result
@@ -206,7 +203,8 @@ def minimise(
             break
     if result.converged or rest == 0 or problem.centred:
         return result._replace(rounds=max_iter - rest)
-    return descend(max_iter)
+    known[0] = np.nan
+    return Result(*descent.fit(problem.columns_with_constant, documents, arrays, beta, tol, max_iter))
 
 
 def _uneven(problem: Problem) -> bool:

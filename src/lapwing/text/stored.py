@@ -30,7 +30,7 @@ LARGEST = 1 << 25  # bytes of texts in a block, however much memory there is
 RECORD, MATRIX = "design", "matrix"
 
 Block = tuple[int, int, int]  # number, first row, past its last
-Run = Callable[..., list[Any]]  # engine/pool.py `run_all`
+Run = Callable[..., list[Any]]  # engine/threads.py `run_all`
 
 
 def stored_design(

@@ -335,24 +335,21 @@ def fit_categories(
     size = min(max(len(units) // (2 * pool.size), 8), BLOCK) if strategy.together else 1
     blocks = [units[first : first + size] for first in range(0, len(units), size)]
 
-    def keep(item: tuple[list[int], float | None], done: list[CategoryFit]) -> None:
+    def keep(block: list[int], done: list[CategoryFit]) -> None:
         if finished is not None:
-            for unit, one in zip(item[0], done, strict=True):
+            for unit, one in zip(block, done, strict=True):
                 finished.append(unit, one.to_bytes())
 
     sizes = map(len, blocks)
     tell = None if step is None else (lambda done: step(sum(next(sizes) for _ in range(done))))
     pool = pool if len(blocks) > 1 else Threads()
-    results = pool.run_all(_fit, strategy, [(block, variance) for block in blocks], progress=tell, keep=keep)
+    fit = partial(type(strategy).fit, variance=variance)
+    results = pool.run_all(fit, strategy, blocks, progress=tell, keep=keep)
     if count < len(strategy.task):  # all rows at once
         return results[0]
     for block, done in zip(blocks, results, strict=True):
         fits |= zip(block, done, strict=True)
     return [fits[row] for row in range(count)]
-
-
-def _fit(strategy: Strategy, item: tuple[list[int], float | None]) -> list[CategoryFit]:
-    return strategy.fit(*item)
 
 
 def make_design(

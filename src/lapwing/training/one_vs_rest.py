@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -103,17 +103,45 @@ class OneVsRest(CategoryFits, OverMatrix):
         return limit, np.flatnonzero(budget.results[limit.variance].weights[:-1])
 
     def fit(self, units: Sequence[int], variance: float | None) -> list[CategoryFit]:
+        fits = []
+        for row, ready in zip(units, self._fit_together(units, variance), strict=True):
+            rare, start = self.rare.fit(row, variance) if ready is None else (None, None)
+            if rare is not None:
+                fits.append(rare)
+                continue
+            one = self.category(row, self.task.document_weights(row))
+            first = self.first_variance(row, variance, None if one.features is None else one.columns)
+            check_flat(self.task, row, one.columns, one.prior, one.y, one.weight, first)
+            if not one.prior.convex:
+                first = float("nan")  # there is none to choose
+            alphas = self.alphas(one.problem)
+            curve = self._curve(one, first, alphas)
+            first, alpha = (first, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
+            result, pruned_objective = self.pruned(one, ready or self.solve(one, first, start=start), alpha)
+            threshold = self.task.threshold(row, partial(one.problem.scores, result.weights))
+            kept, squeezed, nan = np.flatnonzero(result.weights[:-1]), one.squeezed, float("nan")
+            fits.append(
+                CategoryFit.of(
+                    result, kept if one.features is None else one.features[kept], result.weights[kept], threshold,
+                    keep_dual=self.task.keep_duals, curve=curve, alpha=alpha if self.pruning else nan,
+                    pruned_objective=pruned_objective, limit=nan if squeezed is None else squeezed.kept,
+                    beyond=nan if squeezed is None else squeezed.beyond,
+                )
+            )  # fmt: skip
+        return fits
+
+    def _fit_together(self, units: Sequence[int], variance: float | None) -> Sequence[FitResult | None]:
+        """Fits that go through the matrix together; None for each that is made by itself."""
         if not self.together:
-            return list(map(self._fit, units, [variance] * len(units)))
+            return [None] * len(units)
         Y = np.array([self.task.signs(row) for row in units])
         weights = np.array([self.task.document_weights(row) for row in units])
         variances = [self.first_variance(row, variance) for row in units]
         compiled = {v: self.compiled(self.prior, self.whole, v) for v in set(variances)}
-        results = newton.fit_many(
+        return newton.fit_many(
             self.whole, Y, weights, [compiled[v] for v in variances], variances=variances, tol=self.settings.tol,
             max_iter=self.settings.max_iter, link=self.settings.link,
         )  # fmt: skip
-        return list(map(self._fit, units, [variance] * len(units), results))
 
     def first_variance(self, row: int, variance: float | None, columns: Columns | None = None) -> float:
         """The one chosen, the one given, or that by the norms of these columns; None for all."""
@@ -122,29 +150,6 @@ class OneVsRest(CategoryFits, OverMatrix):
         if self.task.given is not None:
             return float(self.task.given[row])
         return self.norm_variance if columns is None else self.default_variance(columns.matrix)
-
-    def _fit(self, row: int, variance: float | None, ready: FitResult | None = None) -> CategoryFit:
-        """`ready` is the fit where that was made together with others."""
-        rare, start = self.rare.fit(row, variance) if ready is None else (None, None)
-        if rare is not None:
-            return rare
-        one = self.category(row, self.task.document_weights(row))
-        first = self.first_variance(row, variance, None if one.features is None else one.columns)
-        check_flat(self.task, row, one.columns, one.prior, one.y, one.weight, first)
-        if not one.prior.convex:
-            first = float("nan")  # there is none to choose
-        alphas = self.alphas(one.problem)
-        curve = self._curve(one, first, alphas)
-        first, alpha = (first, alphas[0]) if curve is None else (curve.chosen, curve.alpha)
-        result, pruned_objective = self.pruned(one, ready or self.solve(one, first, start=start), alpha)
-        threshold = self.task.threshold(row, lambda: one.problem.scores(result.weights))
-        kept, squeezed, nan = np.flatnonzero(result.weights[:-1]), one.squeezed, float("nan")
-        return CategoryFit.of(
-            result, kept if one.features is None else one.features[kept], result.weights[kept], threshold,
-            keep_dual=self.task.keep_duals, curve=curve, alpha=alpha if self.pruning else nan,
-            pruned_objective=pruned_objective, limit=nan if squeezed is None else squeezed.kept,
-            beyond=nan if squeezed is None else squeezed.beyond,
-        )  # fmt: skip
 
     def finish(self, model: LinearModel, fits: list[CategoryFit], curvature: str | int) -> LinearModel:
         """With what the distribution of held-out scores says of new documents, and what updates need."""
