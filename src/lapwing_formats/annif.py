@@ -46,7 +46,7 @@ class AnnifReader(Reader):
 
     @classmethod
     def begins(cls, text: str, lines: Sequence[str]) -> bool:
-        return LINE.fullmatch(text.lstrip().partition("\n")[0]) is not None
+        return LINE.fullmatch(re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]) is not None
 
     @classmethod
     def holds(cls, names: Iterable[str]) -> bool:

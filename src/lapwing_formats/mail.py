@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from lapwing.corpus.document import Document
+from lapwing.corpus.encodings import wide_encoding
 from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_folder
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import Entry, Member
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import Reader, beside
+from lapwing.corpus.reader import PEEK, Reader, beside
 from lapwing_formats.mime import message
 
 DAY, MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -67,6 +68,8 @@ class MailReader(FolderReader):
             return
         with member.open() as stream:
             content = stream.read().removeprefix(codecs.BOM_UTF8)
+        if wide := wide_encoding(content[:PEEK]):
+            content = content.decode(wide, "replace").encode()
         begins = content.lstrip()
         several = begins.startswith(b"From ")
         if several:
@@ -129,6 +132,8 @@ class MailReader(FolderReader):
 
 def messages(content: bytes) -> Iterator[bytes]:
     """The messages of an mbox, without the lines that begin them."""
+    if b"\n" not in content:
+        content = content.replace(b"\r", b"\n")
     form = DATED if DATED.match(content) else UNDATED
     starts = [line.span() for line in form.finditer(content)]
     for (_, begin), (end, _) in pairwise([*starts, (len(content), 0)]):

@@ -40,7 +40,7 @@ class Rcv1Reader(Reader):
     def documents(self, member: Member) -> Iterator[Document]:
         split = split_of_file(member.base)
         with member.open() as stream:
-            for record in records(self.lines(member, stream, None, gathered=True), self.options.max_document, "IW"):
+            for record in records(self.lines(member, stream, gathered=True), self.options.max_document, "IW"):
                 if record.problem or "W" not in record.fields:
                     self.bad(record.problem or "expected .W with tokens, found none", member, record.line)
                     continue
@@ -75,7 +75,7 @@ class Rcv1Reader(Reader):
         topics_of: dict[str, set[str]] = {}
         for member in source.members({entry.index for entry in entries}):
             with member.open() as stream:
-                for number, line in enumerate(self.lines(member, stream, newline=None), start=1):
+                for number, line in enumerate(self.lines(member, stream), start=1):
                     words = line.split()
                     if is_broken(line):
                         self.bad_encoding(member, number)

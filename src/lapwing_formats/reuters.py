@@ -84,7 +84,7 @@ class ReutersReader(Reader):
         """Runs of whole lines: decoding is shared with the other readers, searching wants more at once."""
         held: list[str] = []
         size = 0
-        for text in self.lines(member, stream, None, gathered=True):
+        for text in self.lines(member, stream, gathered=True):
             held.append(text)
             size += len(text)
             if size >= BLOCK:

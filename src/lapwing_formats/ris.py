@@ -36,7 +36,7 @@ class RisReader(RecordReader):
     def documents(self, member: Member) -> Iterator[Document]:
         split = self.split_of(member)
         with member.open() as stream:
-            lines = self.lines(member, stream, None, gathered=True)
+            lines = self.lines(member, stream, gathered=True)
             for number, fields, problem in records(lines, self.options.max_document):
                 try:
                     if problem:

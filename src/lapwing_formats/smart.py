@@ -45,9 +45,7 @@ class SmartReader(Reader):
         split = OHSUMED_SPLITS.get(year[2], "") if year else self.split_of(member)
         required = self.options.smart_require.upper()
         with member.open() as stream:
-            for line, fields, problem in records(
-                self.lines(member, stream, None, gathered=True), self.options.max_document
-            ):
+            for line, fields, problem in records(self.lines(member, stream, gathered=True), self.options.max_document):
                 if problem:
                     self.bad(problem, member, line)
                 elif not all(fields.get(letter) for letter in required):

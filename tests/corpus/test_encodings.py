@@ -81,9 +81,43 @@ def test_other_texts_are_not_taken_for_them() -> None:
         b"\n\n\n\n",
         b"nul \0 kept",
         b"one\0two",
+        b"6 \0\0",
+        b"6\0",
         b"a\tb\n1\t2\n" * 9,
     ]
     ordinary += [text.encode() for text in (*TEXTS.values(), *CJK.values())]
     ordinary += [bytes(dice.choices(range(32, 256), k=dice.randrange(200))) for _ in range(500)]
     ordinary += [b"\0\0\0\0", bytes(100)]
     assert [head for head in ordinary if wide_encoding(head)] == []
+
+
+LINES = {
+    "a.csv": "text,label\none,x\ntwo,y\n",
+    "a.jsonl": '{"text": "one", "label": "x"}\n{"text": "two", "label": "y"}\n',
+    "a.txt": "__label__x one\n__label__y two\n",
+    "a.ris": "TY  - JOUR\nTI  - one\nKW  - x\nER  - \nTY  - JOUR\nTI  - two\nKW  - y\nER  - \n",
+    "a.tsv": "one\t<x>\ntwo\t<y>\n",
+    "a.smart": ".I 1\n.T\none\n.M\nx.\n.I 2\n.T\ntwo\n.M\ny.\n",
+    "a.mbox": "From a Mon Jan  5 10:00:00 1998\nX-Is: x\n\none\nFrom b Mon Jan  5 10:00:00 1998\nX-Is: y\n\ntwo\n",
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("name", LINES)
+def test_lines_end_in_any_way(name: str, end: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(LINES[name].replace("\n", end).encode())
+    read = corpus.read(tmp_path / name, **({"label_column": "X-Is"} if name == "a.mbox" else {}))
+    assert read.documents == ["one", "two"]
+    assert read.labels == [("x",), ("y",)]
+
+
+def test_a_blank_that_does_not_break_is_part_of_a_label(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("__label__crude\u00a0oil __label__x rose\n", encoding="utf-8")
+    read = corpus.read(tmp_path / "a.txt")
+    assert (read.documents, read.labels) == (["rose"], [("crude\u00a0oil", "x")])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_mail_in_utf16(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes("Subject: offer\n\nBuy café now\n".encode(encoding))
+    assert corpus.read(tmp_path / "a.eml", labels_required=False).documents == ["offer\n\nBuy café now"]

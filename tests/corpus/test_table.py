@@ -124,3 +124,40 @@ def test_round_trip(tmp_path: Path, rows: list[tuple[str, str]], format: str) ->
     read = corpus.read(tmp_path / "a", format, labels_required=False)
     assert read.documents == [text for text, _ in rows]
     assert read.labels == [(label.strip(),) if label.strip() else () for _, label in rows]
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t", ","])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt", "a"])
+def test_the_separator_is_the_one_of_the_header(separator: str, name: str, write: Write) -> None:
+    """A spreadsheet writes what the country of its user writes."""
+    rows = [["text", "label", "n"], ["the cat, the dog", "x", "1,5"], ['a "word"; more | less', "y", ""]]
+    lines = (separator.join(f'"{cell}"'.replace('"word"', '""word""') for cell in row) for row in rows)
+    read = corpus.read(write(name, "\ufeff" + "\r\n".join(lines)))
+    assert read.documents == ["the cat, the dog", 'a "word"; more | less']
+    assert read.labels == [("x",), ("y",)]
+
+
+def test_other_separators_are_part_of_a_cell(write: Write) -> None:
+    read = corpus.read(write("a.csv", 'text,label\n"a;b|c",x;y\nd;e,z\n'))
+    assert read.documents == ["a;b|c", "d;e"]
+    assert read.labels == [("x;y",), ("z",)]
+    assert corpus.read(write("b.csv", "text\na;b\n"), labels_required=False).documents == ["a;b"]
+    assert corpus.read(write("c.csv", "a;b\n"), header=False, text_column=1, labels_required=False).documents == ["a;b"]
+
+
+def test_a_document_may_be_in_no_group(write: Write) -> None:
+    table = write("a.csv", "text,label,user\na,x,\nb,y, u \n")
+    lines = write("a.jsonl", '{"text": "a", "label": "x", "user": null}\n{"text": "b", "label": "y", "user": "u"}\n')
+    for path in (table, lines):
+        assert corpus.read(path, group_column="user").groups == ["", "u"]
+    with pytest.raises(CorpusError, match="expected values under 'owner'"):
+        corpus.read(lines, group_column="owner")
+
+
+@pytest.mark.parametrize("number", ["1_000", "0x10", "1,000", "inf", "1 000", "5%"])
+def test_what_other_programs_read_as_no_number_is_refused(number: str, write: Write) -> None:
+    path = write("a.csv", f'text,label,n,weight\na,x,"{number}",1\n')
+    with pytest.raises(CorpusError, match="expected a number under 'n'"):
+        corpus.read(path, numeric_columns=["n"])
+    with pytest.raises(CorpusError, match="expected a weight"):
+        corpus.read(write("b.csv", f'text,label,weight\na,x,"{number}"\n'))

@@ -85,7 +85,7 @@ def _text_lines(options: ReadOptions) -> Iterator[Document]:
 
     check_taken(options, "text", STDIN)
     lines = decoded_lines(
-        standard_input("texts, one per line,"), STDIN, tolerant(options.encoding or "utf-8"), "\n",  # type: ignore[arg-type]
+        standard_input("texts, one per line,"), STDIN, tolerant(options.encoding or "utf-8"), None,  # type: ignore[arg-type]
         options.max_document,
         lambda line: bad(longest(options.max_document), line),
     )  # fmt: skip

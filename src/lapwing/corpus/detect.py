@@ -14,6 +14,7 @@ from lapwing.corpus.reader import ABOUT, beside
 from lapwing.corpus.readers import OWN, READERS
 from lapwing.corpus.sources import refuse_container
 from lapwing.corpus.svmlight import PAIR
+from lapwing.corpus.table import SEPARATORS, separator_of
 from lapwing.errors import CorpusError
 from lapwing.plugins import working
 
@@ -102,15 +103,15 @@ def by_content(head: bytes, encoding: str | None) -> str:
         return "text"
     if VECTOR.match(first):
         return "svmlight"
-    return _table(text.lstrip().partition("\n")[0])
+    return _table(re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0])
 
 
 def _table(header: str) -> str:
-    """tsv or csv for a line of short names with tabs or commas between them; "" for prose."""
-    for format, separator in (("tsv", "\t"), ("csv", ",")):
+    """tsv or csv for a line of short names with separators between them; "" for prose."""
+    for separator in SEPARATORS:
         names = header.split(separator)
         if len(names) > 1 and all(len(name) <= LONGEST_NAME for name in names):
-            return format
+            return "tsv" if separator == "\t" else "csv"
     return ""
 
 
@@ -119,8 +120,9 @@ def _is_meant(head: bytes, format: str, options: ReadOptions) -> bool:
     if format not in ("csv", "tsv"):
         return True
     encoding = options.encoding or wide_encoding(head) or "utf-8-sig"
-    first = head.decode(encoding, "replace").lstrip().partition("\n")[0]
-    names = [name.strip().strip('"').lower() for name in first.split("," if format == "csv" else "\t")]
+    first = re.split(r"[\r\n]", head.decode(encoding, "replace").lstrip(), maxsplit=1)[0]
+    separator = separator_of(first, "," if format == "csv" else "\t")
+    names = [name.strip().strip('"').lower() for name in first.split(separator)]
     labelled = len(names) == 2 and not {*names}.isdisjoint(LABEL_NAMES)
     return options.text_column is not None or "text" in names or labelled
 

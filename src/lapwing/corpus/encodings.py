@@ -57,9 +57,11 @@ def wide_encoding(head: bytes) -> str:
     if name := next((name for mark, name in MARKS.items() if head.startswith(mark)), ""):
         return name
     first, second, third, fourth = (head[place::4] for place in range(4))
-    if fourth and not fourth.strip(b"\0") and not third.strip(b"\0\1\2") and first.strip(b"\0"):
+    if len(head) < 4:
+        return ""  # a letter, whatever follows it, proves nothing
+    if len(fourth) > 1 and not fourth.strip(b"\0") and not third.strip(b"\0\1\2") and first.strip(b"\0"):
         return "utf-32-le"
-    if fourth.strip(b"\0") and not first.strip(b"\0") and not second.strip(b"\0\1\2"):
+    if len(fourth) > 1 and fourth.strip(b"\0") and not first.strip(b"\0") and not second.strip(b"\0\1\2"):
         return "utf-32-be"
     even, odd = head[::2], head[1::2]
     for name, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):

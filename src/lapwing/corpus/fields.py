@@ -95,11 +95,18 @@ def split_of_file(name: str) -> str:
     return words[-1] if words else ""
 
 
+def _float(value: Any) -> float:
+    """A number as other programs read it, too; ValueError and the like for what is none."""
+    if isinstance(value, str) and "_" in value:
+        raise ValueError("1_000 is a number to Python only")
+    return float(value)
+
+
 def weight_value(value: Any) -> float:
     if value is None or value == "":
         return 1.0
     try:
-        weight = float(value)
+        weight = _float(value)
     except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if isinstance(value, bool) or not math.isfinite(weight) or weight < 0:
@@ -112,7 +119,7 @@ def number_value(value: Any, column: str) -> float | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
-        number = float(value)
+        number = _float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):

@@ -10,13 +10,13 @@ from lapwing.corpus.fields import label_name, label_set
 from lapwing.corpus.members import Member
 from lapwing.corpus.reader import Reader, is_broken
 
-LABELS = re.compile(r"\s*((?:__label__\S+\s*)+)")
+LABELS = re.compile(r"\s*((?:__label__\S+\s*)+)", re.ASCII)  # a blank that does not break is part of a label
 
 
 def labels_and_text(line: str) -> tuple[list[str], str]:
     """The names in front of a line, and its text without the blanks around it."""
     prefix = LABELS.match(line)
-    names = [name.removeprefix("__label__") for name in prefix[1].split()] if prefix else []
+    names = re.findall(r"(?a:__label__(\S+))", prefix[1]) if prefix else []
     return names, (line[prefix.end() :] if prefix else line).strip()
 
 

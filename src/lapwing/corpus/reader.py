@@ -124,7 +124,7 @@ class Reader(ABC):
         """Called when all members have been read."""
 
     def lines(
-        self, member: Member, stream: io.BufferedReader, newline: str | None = "\n", gathered: bool = False
+        self, member: Member, stream: io.BufferedReader, newline: str | None = None, gathered: bool = False
     ) -> Iterator[str]:
         """Decoded lines. Bytes that are not valid come as lone surrogates: see `is_broken`.
 

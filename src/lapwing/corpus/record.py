@@ -32,7 +32,8 @@ class RecordReader(Reader):
 
     def __init__(self, source: Source, options: ReadOptions, tally: Tally) -> None:
         super().__init__(source, options, tally)
-        self._unseen = [*options.numeric_columns, *options.categorical_columns]
+        group = [] if options.group_column is None else [str(options.group_column)]
+        self._unseen = [*options.numeric_columns, *options.categorical_columns, *group]
 
     def finish(self) -> None:
         """A record may lack a key, but not all of them."""
@@ -56,7 +57,7 @@ class RecordReader(Reader):
             split_name(record.get("split")) or file_split,
             weight_value(record.get("weight")),
             _given(record, self.options.time_column, "time_column"),
-            _given(record, self.options.group_column, "group_column"),
+            _given(record, self.options.group_column),
         )
 
     def _labels(self, record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -78,16 +79,16 @@ class RecordReader(Reader):
         return label_set([label_name(value)])
 
 
-def _given(record: Mapping[str, Any], key: str | int | None, option: str) -> str:
-    """The value of a column that an option names, as a string; "" where none is asked for."""
-    if key is None:
+def _given(record: Mapping[str, Any], key: str | int | None, required: str = "") -> str:
+    """The value of a column that an option names, as a string; "" where none is asked for, or none is required."""
+    if key is None or (not required and record.get(str(key)) in (None, "")):
         return ""
     value = record.get(str(key))
     if isinstance(value, datetime.date | datetime.datetime):
         return value.isoformat()
     if not isinstance(value, str | int | float) or value == "":
         got = f"got {short(value)}" if str(key) in record else f"found keys {short(sorted(record))}"
-        raise BadRecord(f"expected a string or a number under {key!r} ({option}), {got}")
+        raise BadRecord(f"expected a string or a number under {key!r}{required and f' ({required})'}, {got}")
     return sound(str(value))
 
 

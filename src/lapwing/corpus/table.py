@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -26,9 +27,10 @@ from lapwing.corpus.fields import (
 )
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
-from lapwing.corpus.reader import COLUMNS, Reader, Tally, any_broken, log
+from lapwing.corpus.reader import COLUMNS, PEEK, Reader, Tally, any_broken, log
 from lapwing.errors import CorpusError
 
+SEPARATORS = ("\t", ",", ";", "|")
 OTHER_NAMES = ("id", "split", "weight")
 
 
@@ -76,9 +78,11 @@ class CsvReader(Reader):
                     raise csv.Error(f"a row of more than {longest} characters; raise --max-document to have it")
                 yield line
 
+        head = stream.peek(PEEK)
+        header = head.decode(self.encoding_of(head), "replace").lstrip() if self.options.header else ""
         rows = csv.reader(
             lines(),
-            delimiter=self.delimiter,
+            delimiter=separator_of(header, self.delimiter),
             quotechar=quote or None,
             quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
             strict=True,
@@ -114,14 +118,20 @@ class CsvReader(Reader):
             label_set(map(label_name, labels)),
             split_name(cell(columns.split).strip()) or file_split,
             weight_value(cell(columns.weight).strip()),
-            self._wanted(cell(columns.time), columns.time, "time_column"),
-            self._wanted(cell(columns.group), columns.group, "group_column"),
+            self._time(cell(columns.time), columns.time),
+            sound(cell(columns.group).strip()),
         )
 
-    def _wanted(self, value: str, column: int | None, option: str) -> str:
+    def _time(self, value: str, column: int | None) -> str:
         if column is not None and not value.strip():
-            raise BadRecord(f"expected a value in the column that {option} names, got an empty cell")
+            raise BadRecord("expected a value in the column that time_column names, got an empty cell")
         return sound(value.strip())
+
+
+def separator_of(header: str, own: str) -> str:
+    """The separator of a format, or where a header has none the one that it has: European spreadsheets write `;`."""
+    names = re.sub('"[^"]*"', "", re.split(r"[\r\n]", header, maxsplit=1)[0])
+    return next((one for one in (own, *SEPARATORS) if one in names), own)
 
 
 class TsvReader(CsvReader):
