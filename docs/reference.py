@@ -12,6 +12,7 @@ import click
 
 import lapwing
 from lapwing.cli import cli
+from lapwing.cli._help import EVERYTHING
 
 # What each module shows, in the order of use; classes with the methods a user calls.
 MODULES = {
@@ -123,6 +124,7 @@ def _commands() -> Iterator[str]:
 
 def _help(command: click.Command, name: str, depth: int) -> Iterator[str]:
     context = click.Context(command, info_name=name, terminal_width=80, help_option_names=["-h", "--help"])
+    context.meta[EVERYTHING] = True
     yield f"{'#' * depth} {name}\n\n```text\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
         for each in command.list_commands(context):

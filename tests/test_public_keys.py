@@ -76,14 +76,16 @@ def members(thing: Any) -> Iterator[str]:
         return
     fields = [*getattr(thing, "__dataclass_fields__", ()), *getattr(thing, "_fields", ())]
     yield from (f"{name}{'' if name in fields else '='}" for name in inspect.signature(thing).parameters)
-    for name, member in inspect.getmembers_static(thing) if inspect.isclass(thing) else ():
+    if not inspect.isclass(thing) or thing.__name__.endswith("Settings"):  # what follows from settings is our own
+        return
+    for name, member in inspect.getmembers_static(thing):
         function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
         ours = str(getattr(function, "__module__", "")).startswith("lapwing")
         if name.startswith("_") or name in fields or not ours or not inspect.getdoc(function):
             continue
         parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
         given = ", ".join(one for one in parameters if one not in ("self", "cls"))
-        yield f"{name}({given})" if inspect.isfunction(function) else name
+        yield f"{name}({given})" if inspect.isfunction(getattr(member, "__func__", member)) else name
 
 
 # Labels begin with a sign by which keys that are labels are known.

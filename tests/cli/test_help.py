@@ -13,20 +13,31 @@ import pytest
 
 from cli.run import Command
 from lapwing.cli import _progress
-from lapwing.cli.train import GROUPS, command
+from lapwing.cli._help import GROUPS
+from lapwing.cli.train import command
 
 
-def test_every_option_stands_in_the_help_once_the_most_used_first(run: Command) -> None:
-    said = run("train", "--help").out
-    headings = [line.removesuffix(":") for line in said.splitlines() if line and line[0] != " " and line.endswith(":")]
-    assert headings == list(GROUPS)
+def test_every_option_stands_in_the_whole_help_once_the_most_used_first(run: Command) -> None:
+    said, short = run("train", "--help-all").out, run("train", "--help").out
+    for text in (said, short):
+        headings = [one.removesuffix(":") for one in text.splitlines() if one and one[0] != " " and one.endswith(":")]
+        assert headings == list(GROUPS)
+    left_out = 0
     for parameter in command.params:
         if isinstance(parameter, click.Option):
-            names = [
-                line for line in said.splitlines() if line.startswith("  ") and parameter.opts[-1] in line.split()[:3]
-            ]
-            assert len([line for line in names if line[2] == "-"]) == 1, parameter.opts
+            where = [lines_of(text, parameter.opts[-1]) for text in (said, short)]
+            assert (len(where[0]), len(where[1])) == (1, 0 if getattr(parameter, "rare", False) else 1), parameter.opts
+            left_out += not where[1]
     assert said.index("--label-column") < said.index("--encoding") < said.index("--stemmer") < said.index("--prior ")
+    assert f"{left_out} more options" in short
+    assert "more options" not in said
+    assert 45 <= sum(line.startswith("  -") for line in short.splitlines()) <= 55
+
+
+def lines_of(text: str, flag: str) -> list[str]:
+    """The lines in which an option is explained."""
+    lines = (line for line in text.splitlines() if line.startswith("  "))
+    return [line for line in lines if line[2] == "-" and flag in line.split()[:3]]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -77,7 +88,6 @@ def test_the_command_knows_every_format_of_the_corpus() -> None:
 
 
 def test_the_help_names_every_prior() -> None:
-    from lapwing.cli.train import command
     from lapwing.stats.priors import PRIORS
 
     said = next(one.help for one in command.params if one.name == "prior")  # type: ignore[attr-defined]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import stat
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from lapwing.cli._flags import in_flags
 from lapwing.cli._installed import Installed
+from lapwing.cli._options import Option, options_of
 from lapwing.cli._output import echo
 from lapwing.errors import ConvergenceWarning, InputError, ModelFileError, SettingsError, some
+from lapwing.params import ReadParameters
 
 if TYPE_CHECKING:
     from lapwing.cli._progress import Progress
@@ -81,37 +82,6 @@ class ExistingPath(click.ParamType):
         return path
 
 
-class Size(click.ParamType):
-    """A number of bytes: 5000, 64MB, 1.5 GB."""
-
-    name = "size"
-    units: ClassVar = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([KMGT]?)B?", str(value).strip().upper())
-        size = int(float(match[1]) * self.units[f"{match[2]}B" if match[2] else ""]) if match else 0
-        if not 1 <= size < 2**62:
-            self.fail(f"expected a size such as 64MB or 2GB, got {str(value)[:40]!r}", param, ctx)
-        return size
-
-
-class NumberOrShare(click.ParamType):
-    """A whole number of 1 or more, or a share with a point in it."""
-
-    name = "number or share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
-        try:
-            number = float(value) if "." in str(value) else int(value)
-        except ValueError:
-            number = 0
-        if number <= 0 or (isinstance(number, float) and number > 1.0):
-            self.fail(f"expected a whole number of 1 or more, or a share such as 0.9, got {value!r}", param, ctx)
-        return number
-
-
 class Curvature(click.ParamType):
     """How much of the loss's curvature a model remembers: one of some words, or a rank."""
 
@@ -132,17 +102,6 @@ class Curvature(click.ParamType):
             except SettingsError as error:
                 self.fail(str(error), param, ctx)
         return str(value)
-
-
-class Names(click.ParamType):
-    """Names with commas between them."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        return tuple(name.strip() for name in str(value).split(",") if name.strip())
 
 
 model_argument = click.argument("model", type=ExistingPath("a model file", folder=False))
@@ -168,44 +127,11 @@ def check_output(output: str, data: str | None = None, *, name: str = "-o") -> N
         raise InputError(f"{name} must not be the data, which the model would replace; got {output!r} for both")
 
 
-_READING = [
-    click.option("--format", "format_", type=Installed("readers", *FORMATS), default="auto", show_default=True,
-                 help="Format of DATA."),
-    click.option("--encoding", help="Text encoding; UTF-8 unless the format has its own."),
-    click.option("--text-column", help="Column (name or number) or JSON key of the text."),
-    click.option("--label-column", help="Column (name or number) or JSON key of the label."),
-    click.option("--label-separator", help="Between several labels in one cell; a list in a cell is taken apart, too."),
-    click.option("--time-column", help="Column, JSON key or mail header that says when a document was written."),
-    click.option("--group-column", help="Column, JSON key or mail header of a document's group; groups stay together."),
-    click.option("--numeric", "numeric_columns", type=Names(), default=(), metavar="NAMES",
-                 help="Columns or JSON keys of numbers to learn from beside the text, such as price,age."),
-    click.option("--categorical", "categorical_columns", type=Names(), default=(), metavar="NAMES",
-                 help="Columns or JSON keys that hold one of several values, to learn from beside the text."),
-    click.option("--folder-level", type=int,
-                 help="Folders: take the class from the folder at this level, 1 for the first, -1 for the last."),
-    click.option("--label-from", metavar="REGEX",
-                 help="Folders: take the class from the path, as this regular expression finds it (its first group)."),
-    click.option("--no-header", is_flag=True, help="The first row of a CSV or TSV file is data, not names."),
-    click.option("--qrels", help="RCV1: the file with the topics of each document."),
-    click.option("--reuters-split", type=click.Choice(["modapte", "modlewis", "modhayes"]), default="modapte",
-                 show_default=True, help="Reuters-21578: which split."),
-    click.option("--smart-require", default="", help="SMART records: fields that must not be empty, such as TWM."),
-    click.option("--max-document", type=Size(), default="64MB", show_default=True, help="Largest document to accept."),
-    click.option("--max-expansion", type=click.FloatRange(min=1, max=1e12), default=200, show_default=True,
-                 help="Largest ratio of uncompressed to compressed size to accept."),
-    click.option("--skip-bad", is_flag=True, help="Skip broken records, and say how many there were."),
+READING = [
+    Option(["--format", "format_"], type=Installed("readers", *FORMATS), default="auto", show_default=True,
+           group="Data", help="Format of DATA."),
+    *options_of(ReadParameters),
 ]  # fmt: skip
-
-
-def _options(decorators: Sequence[Callable[[Any], Any]]) -> list[click.Option]:
-    def holder() -> None: ...
-
-    for one in decorators:
-        one(holder)
-    return list(holder.__click_params__)  # type: ignore[attr-defined]
-
-
-READING = _options(_READING)
 
 
 def reading_options(function: F) -> F:
@@ -213,22 +139,17 @@ def reading_options(function: F) -> F:
 
     @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        reading = {
-            name: kwargs.pop(name)
-            for name in ("encoding", "text_column", "label_column", "time_column", "group_column",
-                         "label_separator", "numeric_columns", "categorical_columns", "folder_level", "label_from",
-                         "qrels", "reuters_split", "smart_require", "skip_bad", "max_document", "max_expansion")
-        }  # fmt: skip
-        reading["header"] = not kwargs.pop("no_header")
-        for name in ("text_column", "label_column", "time_column", "group_column"):
-            if reading[name] is not None and reading[name].isdecimal():
-                reading[name] = int(reading[name])
-        reading["format"] = kwargs.pop("format_")
+        reading = dict(map(as_keyword, READING, [kwargs.pop(str(option.name)) for option in READING]))
         return function(*args, reading=reading, **kwargs)
 
-    for option in reversed(_READING):
-        wrapper = option(wrapper)
+    added = [*getattr(wrapper, "__click_params__", ()), *reversed(READING)]
+    wrapper.__click_params__ = added  # type: ignore[attr-defined]
     return wrapper  # type: ignore[return-value]
+
+
+def as_keyword(option: click.Option, value: Any) -> tuple[str, Any]:
+    """Name and value of an option for `read`."""
+    return ("header", not value) if option.name == "no_header" else (str(option.name).removesuffix("_"), value)
 
 
 def columns_of(model: LinearModel, reading: dict[str, Any]) -> dict[str, Any]:
@@ -269,10 +190,7 @@ def as_in_training(reading: dict[str, Any], model: LinearModel, data: str) -> di
         if name in ("numeric_columns", "categorical_columns"):
             continue  # the model has them
         said.append(flag if option.is_flag else f"{flag} {value}")
-        if name == "no_header":
-            settings["header"] = False
-        else:
-            settings[name.removesuffix("_")] = int(value) if name.endswith("_column") and value.isdecimal() else value
+        settings |= [as_keyword(option, value)]
     if said:
         echo(f"reading {Path(data).name} as in training: {' '.join(said)}", err=True)
     return settings

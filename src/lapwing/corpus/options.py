@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
 from lapwing.corpus.document import SPLITS
-from lapwing.corpus.streams import EXPANSION
 from lapwing.errors import SettingsError
-
-REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
-REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges")
-REUTERS_TEXTS = ("all", "glm07")
+from lapwing.params import ReadParameters, check_choices
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(ReadParameters):
     """The options of `read` and `stream`. One that means nothing for the format at hand is an error.
 
     Every format
@@ -67,30 +62,6 @@ class ReadOptions:
     smart_require    letters of the fields that must not be empty, "TWM" for GLM07's OHSUMED
     """
 
-    encoding: str | None = None
-    skip_bad: bool = False
-    max_document: int = 64_000_000
-    max_expansion: float = EXPANSION
-    split: str | None = None
-    categories: tuple[str, ...] | None = None
-    labels_required: bool = True
-    folder_level: int | None = None
-    label_from: str | None = None
-    text_column: str | int | None = None
-    label_column: str | int | None = None
-    time_column: str | int | None = None
-    group_column: str | int | None = None
-    numeric_columns: tuple[str, ...] = ()
-    categorical_columns: tuple[str, ...] = ()
-    label_separator: str | None = None
-    quote: str = '"'
-    header: bool = True
-    qrels: str | os.PathLike[str] | None = None
-    reuters_split: str = "modapte"
-    reuters_labels: str = "topics"
-    reuters_text: str = "all"
-    smart_require: str = ""
-
     def __post_init__(self) -> None:
         if self.categories is not None:
             if isinstance(self.categories, str):
@@ -101,9 +72,7 @@ class ReadOptions:
         for name in ("max_document", "max_expansion"):
             if not 1 <= getattr(self, name) < 2**62:
                 raise SettingsError(f"{name} must be 1 or more, got {getattr(self, name)!r}")
-        check_choice("reuters_split", self.reuters_split, REUTERS_SPLITS)
-        check_choice("reuters_labels", self.reuters_labels, REUTERS_LABELS)
-        check_choice("reuters_text", self.reuters_text, REUTERS_TEXTS)
+        check_choices(self)
         if self.split is not None:
             check_choice("split", self.split, SPLITS)
         if self.folder_level == 0:

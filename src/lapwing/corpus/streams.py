@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from lapwing.errors import CorpusError
+from lapwing.params import ReadParameters
 
 # What the standard library raises for damaged, truncated, encrypted or unsupported data. The long tail
 # (ValueError to IndexError) comes from tar and zip headers whose numbers or names make no sense.
@@ -35,7 +36,8 @@ DAMAGE = (
 )
 
 CHUNK = 1 << 16
-EXPANSION = 200.0  # what is inside may be so many times as large as its compressed bytes; text is some 3 to 10 times
+# What is inside may be so many times as large as its compressed bytes; text is some 3 to 10 times.
+EXPANSION = ReadParameters.max_expansion
 UNCHECKED = 1 << 28  # bytes that are not worth the question
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".lzma")
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".tbz", ".txz")

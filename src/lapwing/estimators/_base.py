@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
-from dataclasses import fields
 from functools import cache
 from itertools import pairwise
 from typing import Any, Self
@@ -25,13 +24,10 @@ from lapwing.estimators._frames import as_list, indicator_names, is_frame, is_se
 from lapwing.formats import save
 from lapwing.model import LinearModel
 from lapwing.model.html import model_html
-from lapwing.selection.variance import CrossValidation
-from lapwing.text import TextSettings
-from lapwing.training import CategoryFit, NgramSettings, TrainSettings, learn
+from lapwing.training import CategoryFit, TrainSettings, learn
 from lapwing.training.summary import Summary, probability_interval, summary
 from lapwing.training.update import update
 
-COLUMNS = ("text_column", "numeric", "categorical")  # parameters of how a frame is read
 MOST_DUALS = 50_000_000  # dual points are kept up to so many numbers, 400 MB
 
 
@@ -42,31 +38,12 @@ class LinearModelClassifier(ClassifierMixin, BaseEstimator):
     _takes_label_lists = False  # whether a list of lists means labels, not an indicator matrix
 
     def _settings(self) -> TrainSettings:
-        return self._settings_from({name: getattr(self, name) for name in self._parameter_names()})
+        return TrainSettings.of({name: getattr(self, name) for name in self._parameter_names()})
 
     @classmethod
     @cache
     def _parameter_names(cls) -> list[str]:
         return list(cls._get_param_names())
-
-    def _settings_from(self, params: dict[str, Any]) -> TrainSettings:
-        """The parameters as settings; the text stage, n-grams and cross-validation have a value of their own."""
-        text = {f.name: params.pop(f.name) for f in fields(TextSettings) if f.name in params}
-        ngrams = {f.name: params.pop(f.name) for f in fields(NgramSettings) if f.name in params}
-        for name in COLUMNS:
-            params.pop(name, None)
-        grid = params.pop("cv_variances")
-        plan = CrossValidation(
-            variances=None if grid is None else tuple(float(v) for v in grid),
-            folds=params.pop("cv_folds"),
-            runs=params.pop("cv_runs"),
-            one_se=params.pop("one_se"),
-        )
-        if ngrams:
-            return TrainSettings(
-                text=TextSettings.for_ngrams(**text), cv=plan, prior="laplace", ngrams=NgramSettings(**ngrams), **params
-            )
-        return TrainSettings(text=TextSettings(**text), cv=plan, **params)
 
     def _train(
         self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None, client: Any = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from lapwing.errors import InputError
@@ -10,7 +9,7 @@ from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators.map_classifier import MAPClassifier
 from lapwing.estimators.text_classifier import TextClassifier
 from lapwing.model import LinearModel
-from lapwing.text import TextSettings
+from lapwing.params import flat
 from lapwing.training.again import settings_of
 
 
@@ -33,13 +32,8 @@ def to_sklearn(model: LinearModel) -> LinearModelClassifier:
     except InputError:
         settings = None
     if settings is not None:
-        given = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name in known}
-        plan = settings.cv
-        given |= {"cv_variances": plan.variances, "cv_folds": plan.folds, "cv_runs": plan.runs, "one_se": plan.one_se}
-        if model.weighting is not None:
-            text = model.weighting.settings
-            given |= {f.name: getattr(text, f.name) for f in fields(TextSettings) if f.name in known}
-        estimator.set_params(**given)
+        text = {} if model.weighting is None else flat(model.weighting.settings)
+        estimator.set_params(**{name: value for name, value in (settings.flat() | text).items() if name in known})
     beside = getattr(model.weighting, "beside", None)
     if beside is not None:
         estimator.set_params(text_column=beside.text, numeric=[*beside.numeric], categorical=[*beside.categorical])

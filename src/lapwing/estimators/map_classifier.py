@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,11 @@ from lapwing.engine.collections import client_of, gathered
 from lapwing.errors import InputError
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators._checks import document_weights, matrix
-from lapwing.selection import Utility
+from lapwing.estimators._signatures import MAPClassifierParameters
 from lapwing.stats.prior_table import PriorTable
-from lapwing.stats.priors import Prior
 
 
-class MAPClassifier(LinearModelClassifier):
+class MAPClassifier(MAPClassifierParameters, LinearModelClassifier):
     """The most probable coefficients of a linear model under a prior, with a certificate for each category.
 
     Parameters
@@ -84,61 +83,6 @@ class MAPClassifier(LinearModelClassifier):
     """
 
     _updates = True  # whether a fitted one can be updated
-
-    def __init__(
-        self,
-        prior: str | Prior = "elasticnet",
-        *,
-        link: str = "logit",
-        multi_class: str = "ovr",
-        reference_class: Hashable | None = None,
-        variance: str | float | Sequence[float] = "pooled",
-        folds: int = 5,
-        fold_by: str = "chance",
-        calibrate: bool = True,
-        cv_variances: Sequence[float] | None = None,
-        cv_folds: int = 10,
-        cv_runs: int = 2,
-        one_se: bool = False,
-        solver: str = "auto",
-        threshold: str | float | Utility = "default",
-        threshold_data: str = "cv",
-        class_weight: str | Mapping[Hashable, float] | None = None,
-        select_features: int | float | None = None,
-        feature_score: str = "bns",
-        max_features: int | None = None,
-        intercept_variance: float | None = None,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.prior = prior
-        self.link = link
-        self.multi_class = multi_class
-        self.reference_class = reference_class
-        self.variance = variance
-        self.folds = folds
-        self.fold_by = fold_by
-        self.calibrate = calibrate
-        self.cv_variances = cv_variances
-        self.cv_folds = cv_folds
-        self.cv_runs = cv_runs
-        self.one_se = one_se
-        self.solver = solver
-        self.threshold = threshold
-        self.threshold_data = threshold_data
-        self.class_weight = class_weight
-        self.select_features = select_features
-        self.feature_score = feature_score
-        self.max_features = max_features
-        self.intercept_variance = intercept_variance
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(
         self,

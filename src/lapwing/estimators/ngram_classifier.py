@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from lapwing.corpus import Corpus
+from lapwing.estimators._signatures import NgramClassifierParameters
 from lapwing.estimators.text_classifier import TextsClassifier
-from lapwing.selection import Utility
 from lapwing.training import CategoryFit
 
 
-class NgramClassifier(TextsClassifier):
+class NgramClassifier(NgramClassifierParameters, TextsClassifier):
     """Logistic regression over *all* n-grams of words or characters: fit(texts, labels).
 
     A feature is 1 where the document has the n-gram, its tokens in their order with nothing between. n-grams in
@@ -44,65 +44,6 @@ class NgramClassifier(TextsClassifier):
     >>> model.predict(texts[:2]).tolist()
     [1, 0]
     """
-
-    def __init__(
-        self,
-        *,
-        tokens: str = "word",
-        max_length: int | None = None,
-        min_support: int = 1,
-        max_gap: int = 0,
-        solver: str = "exact",
-        steps: int | str = "cv",
-        loss: str = "likelihood",
-        digits: bool = True,
-        strip_html: bool = False,
-        stop_words: str | Sequence[str] = "none",
-        stemmer: str = "none",
-        variance: str | float | Sequence[float] = "pooled",
-        folds: int = 5,
-        fold_by: str = "chance",
-        calibrate: bool = True,
-        cv_variances: Sequence[float] | None = None,
-        cv_folds: int = 10,
-        cv_runs: int = 2,
-        one_se: bool = False,
-        threshold: str | float | Utility = "default",
-        threshold_data: str = "cv",
-        class_weight: str | Mapping[Hashable, float] | None = None,
-        intercept_variance: float | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.tokens = tokens
-        self.max_length = max_length
-        self.min_support = min_support
-        self.max_gap = max_gap
-        self.solver = solver
-        self.steps = steps
-        self.loss = loss
-        self.digits = digits
-        self.strip_html = strip_html
-        self.stop_words = stop_words
-        self.stemmer = stemmer
-        self.variance = variance
-        self.folds = folds
-        self.fold_by = fold_by
-        self.calibrate = calibrate
-        self.cv_variances = cv_variances
-        self.cv_folds = cv_folds
-        self.cv_runs = cv_runs
-        self.one_se = one_se
-        self.threshold = threshold
-        self.threshold_data = threshold_data
-        self.class_weight = class_weight
-        self.intercept_variance = intercept_variance
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _train(
         self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None, client: Any = None

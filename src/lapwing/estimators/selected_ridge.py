@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lapwing.corpus import Corpus
+from lapwing.estimators._signatures import SelectedRidgeClassifierParameters
 from lapwing.estimators.map_classifier import MAPClassifier
-from lapwing.selection import Utility
 from lapwing.training import CategoryFit, TrainSettings
 
 
-class SelectedRidgeClassifier(MAPClassifier):
+class SelectedRidgeClassifier(SelectedRidgeClassifierParameters, MAPClassifier):
     """A certified ridge fit per category, then the sparse weights nearest to it in its own metric (AAGBD11).
 
     Around the ridge solution β* the objective is nearly quadratic, with its Hessian H. What is kept minimises
@@ -48,57 +48,8 @@ class SelectedRidgeClassifier(MAPClassifier):
 
     _updates = False  # what was pruned keeps no memory of its documents
 
-    def __init__(
-        self,
-        *,
-        link: str = "logit",
-        variance: str | float | Sequence[float] = "pooled",
-        folds: int = 5,
-        fold_by: str = "chance",
-        calibrate: bool = True,
-        alpha: float | str | None = None,
-        hessian: str = "diagonal",
-        cv_variances: Sequence[float] | None = None,
-        cv_folds: int = 10,
-        cv_runs: int = 2,
-        one_se: bool = False,
-        threshold: str | float | Utility = "default",
-        threshold_data: str = "cv",
-        class_weight: str | Mapping[Hashable, float] | None = None,
-        select_features: int | float | None = None,
-        feature_score: str = "bns",
-        intercept_variance: float | None = None,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.link = link
-        self.variance = variance
-        self.folds = folds
-        self.fold_by = fold_by
-        self.calibrate = calibrate
-        self.alpha = alpha
-        self.hessian = hessian
-        self.cv_variances = cv_variances
-        self.cv_folds = cv_folds
-        self.cv_runs = cv_runs
-        self.one_se = one_se
-        self.threshold = threshold
-        self.threshold_data = threshold_data
-        self.class_weight = class_weight
-        self.select_features = select_features
-        self.feature_score = feature_score
-        self.intercept_variance = intercept_variance
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def _settings(self) -> TrainSettings:
-        return self._settings_from({**self.get_params(deep=False), "method": "selected-ridge", "prior": "gaussian"})
+        return TrainSettings.of(self.get_params(deep=False), method="selected-ridge", prior="gaussian")
 
     def _train(
         self, corpus: Corpus, classes: Sequence[Hashable] | None, validation: Corpus | None = None, client: Any = None

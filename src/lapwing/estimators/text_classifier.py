@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 from sklearn.utils import Tags
@@ -13,10 +13,9 @@ from lapwing.engine.collections import client_of, gathered
 from lapwing.errors import SettingsError
 from lapwing.estimators._base import LinearModelClassifier
 from lapwing.estimators._checks import document_weights
+from lapwing.estimators._signatures import TextClassifierParameters
 from lapwing.estimators.vectorizer import check_texts
 from lapwing.model import Explanation
-from lapwing.selection import Utility
-from lapwing.stats.priors import Prior
 from lapwing.text.beside import Beside
 
 
@@ -76,7 +75,7 @@ class TextsClassifier(LinearModelClassifier):
         return tags
 
 
-class TextClassifier(TextsClassifier):
+class TextClassifier(TextClassifierParameters, TextsClassifier):
     """`LogTfidfVectorizer` and `MAPClassifier` in one: fit(texts, labels).
 
     Labels are one per text, or a list of labels per text, or a 0/1 indicator matrix. Parameters are those of
@@ -93,89 +92,6 @@ class TextClassifier(TextsClassifier):
     >>> model.explain("a good one").categories[0].contributions[0].feature
     'good'
     """
-
-    def __init__(
-        self,
-        *,
-        text_column: str = "text",
-        numeric: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        tokens: str | Callable[[str], Iterable[str]] = "word",
-        digits: bool = True,
-        strip_html: bool = False,
-        stop_words: str | Sequence[str] = "none",
-        stemmer: str = "porter",
-        tf: str = "log",
-        idf: bool = True,
-        cosine: bool = True,
-        min_df: int = 1,
-        word_ngrams: tuple[int, int] = (1, 1),
-        char_ngrams: tuple[int, int] | None = None,
-        prior: str | Prior = "elasticnet",
-        link: str = "logit",
-        multi_class: str = "ovr",
-        reference_class: Hashable | None = None,
-        variance: str | float | Sequence[float] = "pooled",
-        folds: int = 5,
-        fold_by: str = "chance",
-        calibrate: bool = True,
-        cv_variances: Sequence[float] | None = None,
-        cv_folds: int = 10,
-        cv_runs: int = 2,
-        one_se: bool = False,
-        solver: str = "auto",
-        threshold: str | float | Utility = "default",
-        threshold_data: str = "cv",
-        class_weight: str | Mapping[Hashable, float] | None = None,
-        select_features: int | float | None = None,
-        feature_score: str = "bns",
-        max_features: int | None = None,
-        intercept_variance: float | None = None,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.text_column = text_column
-        self.numeric = numeric
-        self.categorical = categorical
-        self.tokens = tokens
-        self.digits = digits
-        self.strip_html = strip_html
-        self.stop_words = stop_words
-        self.stemmer = stemmer
-        self.tf = tf
-        self.idf = idf
-        self.cosine = cosine
-        self.min_df = min_df
-        self.word_ngrams = word_ngrams
-        self.char_ngrams = char_ngrams
-        self.prior = prior
-        self.link = link
-        self.multi_class = multi_class
-        self.reference_class = reference_class
-        self.variance = variance
-        self.folds = folds
-        self.fold_by = fold_by
-        self.calibrate = calibrate
-        self.cv_variances = cv_variances
-        self.cv_folds = cv_folds
-        self.cv_runs = cv_runs
-        self.one_se = one_se
-        self.solver = solver
-        self.threshold = threshold
-        self.threshold_data = threshold_data
-        self.class_weight = class_weight
-        self.select_features = select_features
-        self.feature_score = feature_score
-        self.max_features = max_features
-        self.intercept_variance = intercept_variance
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @property
     def _columns(self) -> dict[str, Any]:  # type: ignore[override]

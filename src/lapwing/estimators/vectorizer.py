@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing.errors import InputError
 from lapwing.estimators._frames import as_list
+from lapwing.estimators._signatures import LogTfidfVectorizerParameters
 from lapwing.text import TextSettings, design
 
 
@@ -30,7 +31,7 @@ def check_texts(texts: Any) -> list[str]:
     return texts
 
 
-class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
+class LogTfidfVectorizer(LogTfidfVectorizerParameters, TransformerMixin, BaseEstimator):
     """GLM07's text representation: word counts as (1 + ln tf) × ln((|D|+1)/(df+1)), divided by their norm.
 
     The norm is over all terms of a document, those never seen in training included. Parameters are those of
@@ -40,33 +41,6 @@ class LogTfidfVectorizer(TransformerMixin, BaseEstimator):
     >>> vectorizer.get_feature_names_out().tolist()
     ['and', 'corn', 'the', 'wheat']
     """
-
-    def __init__(
-        self,
-        *,
-        tokens: str | Callable[[str], Iterable[str]] = "word",
-        digits: bool = True,
-        strip_html: bool = False,
-        stop_words: str | Sequence[str] = "none",
-        stemmer: str = "porter",
-        tf: str = "log",
-        idf: bool = True,
-        cosine: bool = True,
-        min_df: int = 1,
-        word_ngrams: tuple[int, int] = (1, 1),
-        char_ngrams: tuple[int, int] | None = None,
-    ) -> None:
-        self.tokens = tokens
-        self.digits = digits
-        self.strip_html = strip_html
-        self.stop_words = stop_words
-        self.stemmer = stemmer
-        self.tf = tf
-        self.idf = idf
-        self.cosine = cosine
-        self.min_df = min_df
-        self.word_ngrams = word_ngrams
-        self.char_ngrams = char_ngrams
 
     def fit(self, texts: Iterable[str], y: Any = None) -> LogTfidfVectorizer:
         self.fit_transform(texts)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.errors import ConvergenceWarning, SettingsError
+from lapwing.params import CrossValidationParameters, described
 from lapwing.stats.priors import Laplace, Prior, check_variance
 
 BRACKET = 100.0  # factor in variance by which the search steps out
@@ -29,26 +30,18 @@ CERTAIN = 0.002  # share of the same below which there is nothing left to gain
 LEARNED = 0.98  # once it is below this share of the loss of predicting how frequent each category is
 
 
+@described
 @dataclass(frozen=True)
-class CrossValidation:
-    """How variances are compared. GLM07's partial 10-fold with 2 runs by default.
-
-    variances  the grid; None for GLM07's
-    folds      in how many portions documents are dealt out, positives and negatives each evenly
-    runs       how many of them take a turn as the validation portion
-    one_se     take the strongest prior within one standard error of the best
-    """
-
-    variances: tuple[float, ...] | None = None
-    folds: int = 10
-    runs: int = 2
-    one_se: bool = False
+class CrossValidation(CrossValidationParameters):
+    """How variances are compared. GLM07's partial 10-fold with 2 runs by default."""
 
     def __post_init__(self) -> None:
         if not self.folds >= 2 or not 1 <= self.runs <= self.folds:
             raise SettingsError(f"expected 2 or more folds and 1 to {self.folds} runs, got {self.folds}, {self.runs}")
         if self.variances is not None and not len(self.variances):
             raise SettingsError("cv_variances must be some numbers to choose from, got none; leave it out for the grid")
+        if self.variances is not None:
+            object.__setattr__(self, "variances", tuple(float(value) for value in self.variances))
         for value in self.variances or ():
             check_variance(value, "cv_variances")
         if self.one_se and self.runs < 2:

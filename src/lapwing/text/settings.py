@@ -11,60 +11,32 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.params import TextParameters, checked, described, parameter
 from lapwing.text.cutting import LIBRARIES, Cutter
 from lapwing.text.table import CURRENT_VERSION, token_table
 
 TOKENS = ("word", "char", "ready")
-TF = ("log", "raw", "binary")
 MOST_WORDS, MOST_CHARACTERS = 3, 6  # of an n-gram: so many fit a key of kernels/bags.py, whatever they are
 
 
+@described
 @dataclass(frozen=True)
-class TextSettings:
-    """GLM07 section 5.1 by default: SMART stop list, Porter stems, log TF x IDF, cosine norm.
+class TextSettings(TextParameters):
+    """What is done to a text. GLM07 section 5.1 by default, but for its stop list: Porter stems, log TF x IDF, norm."""
 
-    tokens      "word", "char", or "ready": tokens between blanks, neither folded, stopped nor stemmed; "jieba", or
-                a function from a text to its tokens, which are then ready
-    digits      whether digits are part of words
-    strip_html  whether markup is removed first
-    stop_words  "smart", "none", or the words themselves; for words only, as is
-    stemmer     a Snowball algorithm by name, or "none"
-    tf          "log": 1 + ln n(i,j); "raw": n(i,j); "binary": 1
-    idf         whether to multiply by ln((|D|+1)/(n(j)+1))
-    cosine      whether to divide by the Euclidean norm over all terms of the document
-    min_df      terms in fewer training documents get no column; they still count in the norm
-    table       version of the token table
-    ngrams      whether terms are n-grams, of which some were chosen; 1 where a document has them
-    word_ngrams from how many to how many tokens in a row are counted as one term, none of them a stop word
-    char_ngrams the same in characters instead: those inside each token, of words neither stopped nor stemmed, with a
-                blank before and after it, a shorter one being counted whole; those of tokens="char" go across words
-    max_gap     of n-grams that are searched for: how many tokens, whichever, may stand between one and the next
-    cut         what cuts texts into ready tokens; given as `tokens`
-    """
-
-    tokens: str = "word"
-    digits: bool = True
-    strip_html: bool = False
-    stop_words: str | tuple[str, ...] = "none"
-    stemmer: str = "porter"
-    tf: str = "log"
-    idf: bool = True
-    cosine: bool = True
-    min_df: int = 1
-    table: int = CURRENT_VERSION
-    ngrams: bool = False
-    word_ngrams: tuple[int, int] = (1, 1)
-    char_ngrams: tuple[int, int] | None = None
-    max_gap: int = 0
-    cut: Cutter | None = None
+    table: int = parameter(CURRENT_VERSION, python="version of the token table", least=1)
+    ngrams: bool = parameter(
+        False, python="whether terms are n-grams, of which some were chosen; 1 where a document has them"
+    )
+    cut: Cutter | None = parameter(None, python="what cuts texts into ready tokens; given as `tokens`")
 
     def __post_init__(self) -> None:
         given: Any = self.tokens
         if callable(given) or given in LIBRARIES or self.cut is not None:
             object.__setattr__(self, "cut", Cutter.of(given if self.cut is None else self.cut))
             object.__setattr__(self, "tokens", "ready")
+        checked(self)
         _one_of("tokens", self.tokens, (*TOKENS, *LIBRARIES))
-        _one_of("tf", self.tf, TF)
         if isinstance(self.stop_words, str):
             _one_of("stop_words", self.stop_words, ("smart", "none"))
         else:
@@ -76,15 +48,6 @@ class TextSettings:
         for name in ("digits", "strip_html", "idf", "cosine", "ngrams"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        for name in ("min_df", "table"):
-            value = getattr(self, name)
-            if isinstance(value, np.integer):  # as grid searches give them
-                object.__setattr__(self, name, value := int(value))
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"{name} must be a whole number of 1 or more, got {value!r}")
-        if isinstance(self.max_gap, bool) or not isinstance(self.max_gap, int | np.integer) or self.max_gap < 0:
-            raise SettingsError(f"max_gap must be a whole number of 0 or more, got {self.max_gap!r}")
-        object.__setattr__(self, "max_gap", int(self.max_gap))
         token_table(self.table)
         self._check_lengths()
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from numbers import Integral, Real
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from lapwing.errors import SettingsError
+from lapwing.params import (
+    NgramParameters,
+    TextParameters,
+    TrainParameters,
+    checked,
+    described,
+    flat,
+    parameter,
+    taken,
+    whole,
+)  # fmt: skip
 from lapwing.plugins import plugins
-from lapwing.selection import RULES, SCORES, Utility
+from lapwing.selection import RULES, Utility
 from lapwing.selection.features import SHARES
 from lapwing.selection.variance import CrossValidation
-from lapwing.solvers.selected_ridge import HESSIANS
 from lapwing.stats.links import as_link
 from lapwing.stats.prior_table import PriorTable, Row
 from lapwing.stats.priors import CONVEX, Gaussian, Laplace, Prior, as_prior, check_variance
@@ -22,112 +32,34 @@ from lapwing.text import TextSettings
 
 VARIANCES = ("pooled", "norm", "cv", "auto")
 NGRAM_SOLVERS = ("auto", "exact", "greedy")
-NGRAM_LOSSES = ("likelihood", "squared_hinge")
 STEP_GRID = (200, 400, 600, 800, 1000)  # IBW08 varied the number of steps between 200 and 1,000
-THRESHOLD_DATA = ("cv", "train")
-FOLD_BY = ("chance", "time")
-MULTI_CLASS = ("ovr", "multinomial")
-METHODS = ("map", "selected-ridge")
 ALPHAS = (1.0, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-3, 1e-5, 1e-7, 0.0)  # AAGBD11 Table 6, and a few more
 
 
-LARGEST = 2**31  # of whole numbers: kernels count with 32 bits
-
-
+@described
 @dataclass(frozen=True)
-class NgramSettings:
-    """Features are n-grams of the text's tokens, 1 where the document has them.
-
-    max_length   tokens of the longest n-gram; None: any length
-    min_support  fewest documents an n-gram must be in
-    loss         "likelihood" (minus its logarithm, by the link), or "squared_hinge", of solver "exact" alone
-    steps        of solver "greedy": "cv", chosen from `STEP_GRID` on held-out documents, a number, or "settled", the
-                 paper's: whole steps until the scores are
-    """
-
-    max_length: int | None = None
-    min_support: int = 1
-    steps: int | str | None = "cv"
-    loss: str = "likelihood"
+class NgramSettings(NgramParameters):
+    """Features are n-grams of the text's tokens, 1 where the document has them."""
 
     def __post_init__(self) -> None:
-        _whole(self, "max_length", least=1, optional=True)
-        _whole(self, "min_support", least=1)
-        if self.loss not in NGRAM_LOSSES:
-            raise SettingsError(f"loss must be one of {', '.join(NGRAM_LOSSES)}, got {self.loss!r}")
+        checked(self)
         if self.steps is None:  # as models of earlier releases say it
             object.__setattr__(self, "steps", "settled")
         if self.steps not in ("cv", "settled"):
-            _whole(self, "steps", least=1)
+            whole(self, "steps", 1)
 
 
+@described
 @dataclass(frozen=True)
-class TrainSettings:
-    """All that decides a model besides the corpus.
+class TrainSettings(TrainParameters):
+    """All that decides a model besides the corpus."""
 
-    label_words         mode of the weights of the words of a category's own name; 0 for nothing special
-    link                "logit" (logistic regression), "probit", "cloglog", or "robit:ν" of ν degrees of freedom
-    multi_class         "ovr": a model per category; "multinomial": one over all of them, for exclusive classes
-    reference_class     multinomial: the class whose coefficients are all 0; None for none
-    variance            "pooled" (chosen by all categories together on held-out documents), "norm" (GLM07 Eq. 29), "cv"
-                        (over a grid, each category by itself), "auto" (the same without a grid), a number, or one
-                        number per category
-    cv                  folds, runs, grid and rule of cross-validation
-    folds               in how many portions documents are held out, the same for all categories
-    fold_by             how documents are dealt into the folds that all categories share: "chance", or "time", each fold
-                        by fits to earlier ones
-    calibrate           learn from out-of-fold scores what probabilities to give; where there are such scores: where the
-                        variance was chosen by them, or a threshold is tuned on them
-    intercept_variance  None: the same prior as the other coefficients; np.inf: none at all
-    solver              "auto": certified Newton; "clg": GLM07's algorithm, with its own stopping rule; "em":
-                        EGJLM03's. Jeffreys' prior is always fitted by EM. For n-grams "exact" (which "auto" then
-                        is) or "greedy"
-    class_weight        None, "balanced", or label → factor
-    threshold           "default" (probability ½), a probability, "error", "f1", "ber", "t11u", "t13u", a
-                        `Utility`, or "expected_f1" (decided anew for every batch)
-    threshold_data      tune on "cv", the scores of held-out documents, or on those of the training documents
-    select_features     keep this many features per category before the fit, by `feature_score`; by "stability" or
-                        "bolasso" also a share such as 0.9, of the halves or bootstrap samples that must keep a feature
-    max_features        at most this many per category: those of the weakest prior that keeps no more, fitted anew with
-                        a variance that cross-validation chooses of those no stronger, unless it is given
-    standardize         centre and scale every feature; the weights reported are those of the raw features
-    method              "map": the most probable weights; "selected-ridge": those of ridge, pruned (AAGBD11)
-    alpha               selected-ridge: its penalty; None for the universal one, "cv" for the best of ALPHAS and that
-    hessian             selected-ridge: "diagonal" (the paper's closed form) or "full" (its Eq. 4 as it stands)
-    tol                 bound on the duality gap, relative to the objective
-    ngrams              features are n-grams, of which the solver finds those it needs
-    """
-
-    text: TextSettings = field(default_factory=TextSettings)
-    prior: str | Prior = "elasticnet"
-    label_words: float = 0.0
-    link: str = "logit"
-    multi_class: str = "ovr"
-    reference_class: Hashable | None = None
-    variance: str | float | Sequence[float] = "pooled"
-    cv: CrossValidation = field(default_factory=CrossValidation)
-    folds: int = 5
-    fold_by: str = "chance"
-    calibrate: bool = True
-    intercept_variance: float | None = None
-    solver: str = "auto"
-    class_weight: str | Mapping[Hashable, float] | None = None
-    threshold: str | float | Utility = "default"
-    threshold_data: str = "cv"
-    select_features: int | float | None = None
-    feature_score: str = "bns"
-    max_features: int | None = None
-    standardize: bool = False
-    method: str = "map"
-    alpha: float | str | None = None
-    hessian: str = "diagonal"
-    tol: float = 1e-4
-    max_iter: int = 500
-    n_jobs: int | None = 1
-    random_state: int | None = 0
-    ngrams: NgramSettings | None = None
+    text: TextSettings = parameter(TextSettings, python="what is done to texts")
+    cv: CrossValidation = parameter(CrossValidation, python="folds, runs, grid and rule of cross-validation")
+    ngrams: NgramSettings | None = parameter(None, python="features are n-grams, of which the solver finds some")
 
     def __post_init__(self) -> None:
+        checked(self)
         prior = as_prior(self.prior)
         if isinstance(prior, PriorTable) and prior.has_intercept() and self.intercept_variance is not None:
             raise SettingsError("the prior has a row for the intercept; leave intercept_variance at None")
@@ -149,32 +81,19 @@ class TrainSettings:
         if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
             raise SettingsError(f"tol must be between 0 and 1, got {self.tol!r}")
         object.__setattr__(self, "tol", float(self.tol))
-        _whole(self, "max_iter", least=1)
-        _whole(self, "folds", least=2)
         if isinstance(self.select_features, float) and self.feature_score in SHARES:
             if not 0.5 < self.select_features <= 1.0:
                 raise SettingsError(f"a share to select by must be over 0.5, 1 at most, got {self.select_features!r}")
         else:
-            _whole(self, "select_features", least=1, optional=True)
-        _whole(self, "max_features", least=1, optional=True)
+            whole(self, "select_features", 1, optional=True)
         if self.max_features is not None and not prior.shape.strengths(np.ones(1))[0].any():
             raise SettingsError(f"max_features needs a prior that leaves features out, got {self.prior!r}")
-        _whole(self, "random_state", least=0, optional=True)
-        _whole(self, "n_jobs", least=None, optional=True)
         given = self.class_weight
         if not (given is None or given == "balanced" or isinstance(given, Mapping)):
             raise SettingsError(f'class_weight must be None, "balanced" or a mapping, got {self.class_weight!r}')
-        for name, choices in (
-            ("solver", ("auto", *plugins("solvers")) if self.ngrams is None else NGRAM_SOLVERS),
-            ("threshold_data", THRESHOLD_DATA),
-            ("fold_by", FOLD_BY),
-            ("feature_score", tuple(SCORES)),
-            ("multi_class", MULTI_CLASS),
-            ("method", METHODS),
-            ("hessian", HESSIANS),
-        ):
-            if getattr(self, name) not in choices:
-                raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        solvers = ("auto", *plugins("solvers")) if self.ngrams is None else NGRAM_SOLVERS
+        if self.solver not in solvers:
+            raise SettingsError(f"solver must be one of {', '.join(solvers)}, got {self.solver!r}")
         self._check_threshold()
         self._check_method()
         self._check_multi_class()
@@ -212,6 +131,22 @@ class TrainSettings:
         record: dict[str, Any] = _plain(self)
         del record["n_jobs"]
         return {**record, "text": self.text.to_dict()}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], **given: Any) -> TrainSettings:
+        """Settings from parameters by the names that options and estimators have for them; n-grams where those of their
+        length are among them."""
+        own, text = taken(TrainParameters, values) | given, taken(TextParameters, values)
+        cv = CrossValidation(**taken(CrossValidation, values))
+        if "max_length" not in values:
+            return cls(text=TextSettings(**text), cv=cv, **own)
+        ngrams = NgramSettings(**taken(NgramSettings, values))
+        return cls(**{"prior": "laplace", **own}, text=TextSettings.for_ngrams(**text), cv=cv, ngrams=ngrams)
+
+    def flat(self) -> dict[str, Any]:
+        """All parameters by these names; those of n-grams where there are any."""
+        ngrams = {} if self.ngrams is None else flat(self.ngrams)
+        return flat(self.text) | ngrams | flat(self.cv) | flat(self)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> TrainSettings:
@@ -381,15 +316,3 @@ def _prior(record: Any) -> str | Prior:
         rows = [Row(**{key: _number(value) for key, value in row.items()}) for row in rest["rows"]]
         return PriorTable(rows, base=_prior(rest["base"]), strict=rest["strict"])
     return type(as_prior(name))(**{key: _number(value) for key, value in rest.items()})
-
-
-def _whole(settings: object, name: str, *, least: int | None, optional: bool = False) -> None:
-    value = getattr(settings, name)
-    if optional and value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
-        wanted = "a whole number" + ("" if least is None else f" of {least} or more")
-        raise SettingsError(f"{name} must be {wanted}, got {value!r}")
-    if abs(value) >= LARGEST:  # type: ignore[operator]
-        raise SettingsError(f"{name} must be less than 2^31, got a number of {len(str(value))} digits")
-    object.__setattr__(settings, name, int(value))
