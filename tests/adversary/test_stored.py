@@ -114,7 +114,7 @@ def test_a_checkpoint_with_nonsense(
         begin(self)
 
     monkeypatch.setattr(checkpoint.Checkpoint, "_begin", noted)
-    monkeypatch.setattr("lapwing.training._fit", _fail)
+    _break_fits(monkeypatch)
     assert run("train", news, "-o", tmp_path / "b", *options).code == 1
     monkeypatch.undo()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
@@ -144,7 +144,7 @@ def test_a_choice_with_nonsense(
     """The record of what unseen documents decided, altered, its sum made anew: set aside as any other."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     with monkeypatch.context() as broken:
-        broken.setattr("lapwing.training._fit", _fail)
+        _break_fits(broken)
         assert run("train", news, "-o", tmp_path / "b").code == 1
     path = tmp_path / "b.checkpoint"
     with _whole(path) as left:
@@ -166,11 +166,11 @@ def test_a_run_that_failed_early_leaves_only_what_it_finished(
     path = tmp_path / "b.checkpoint"
     with monkeypatch.context() as broken:
         broken.setattr("lapwing.training.choose_together", _fail)
-        broken.setattr("lapwing.training._fit", _fail)
+        _break_fits(broken)
         assert run("train", news, "-o", tmp_path / "b", *options).code == 1
     assert not path.exists()
     with monkeypatch.context() as broken:
-        broken.setattr("lapwing.training._fit", _fail)
+        _break_fits(broken)
         assert run("train", news, "-o", tmp_path / "b", *options).code == 1
     assert path.exists() == ("norm" not in options)
     if path.exists():
@@ -193,6 +193,12 @@ def _whole(path: Path) -> Checkpoint:
 
 def _fail(*_: Any, **__: Any) -> None:
     raise ZeroDivisionError
+
+
+def _break_fits(patched: pytest.MonkeyPatch) -> None:
+    """Whatever the strategy, no category is fitted to all documents."""
+    for strategy in ("one_vs_rest.OneVsRest", "ngram_search.NgramSearch"):
+        patched.setattr(f"lapwing.training.{strategy}.fit", _fail)
 
 
 SCORES = [
