@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.encodings import wide_encoding
-from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_folder
+from lapwing.corpus.fields import label_name, label_set, short, sound, split_of_folders
 from lapwing.corpus.folder import FolderReader
 from lapwing.corpus.members import Entry, Member
 from lapwing.corpus.options import ReadOptions
@@ -84,8 +84,7 @@ class MailReader(FolderReader):
             _, planned = self._plan[member.entry.index]
             labels, split = planned.labels, planned.split
         elif not self.source.single:
-            folders = member.entry.path.split("/")[:-1]
-            split = next((one for one in map(split_of_folder, reversed(folders)) if one), "")
+            split = split_of_folders(member.entry.key[:-1])
             if self._of_file:
                 labels = label_set([label_name(posixpath.splitext(member.base)[0])])
         for number, one in enumerate(messages(content) if several else [content], start=1):

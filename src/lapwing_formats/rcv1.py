@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from lapwing.corpus.archives import open_source
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import short, split_of_file
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.reader import Reader, is_broken
-from lapwing.corpus.sources import open_source
 from lapwing.corpus.streams import COMPRESSION_SUFFIXES
 from lapwing.errors import CorpusError
 from lapwing_formats.records import letters, records

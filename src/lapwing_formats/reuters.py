@@ -41,12 +41,8 @@ class ReutersReader(Reader):
                 if is_broken(element):
                     self.bad_encoding(member, line)
                     continue
-                try:
-                    document = self._document(element)
-                except BadRecord as error:
-                    self.bad(str(error), member, line)
-                else:
-                    yield document
+                with self.reporting(member, line):
+                    yield self._document(element)
 
     def _elements(self, member: Member, stream: io.BufferedReader) -> Iterator[tuple[int, str]]:
         """Elements without their closing tags, each with the line it begins on."""

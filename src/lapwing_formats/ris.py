@@ -38,14 +38,10 @@ class RisReader(RecordReader):
         with member.open() as stream:
             lines = self.lines(member, stream, gathered=True)
             for number, fields, problem in records(lines, self.options.max_document):
-                try:
+                with self.reporting(member, number):
                     if problem:
                         raise BadRecord(problem)
-                    document = self.document(self._plain(fields), f"{member.base}:{number}", split)
-                except BadRecord as error:
-                    self.bad(str(error), member, number)
-                else:
-                    yield document
+                    yield self.document(self._plain(fields), f"{member.base}:{number}", split)
 
     def _plain(self, fields: Fields) -> dict[str, Any]:
         """The fields by their names, and what they mean by the names of JSON lines."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sized
 from typing import Any
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import BadRecord, short, split_of_file, split_of_folder
+from lapwing.corpus.fields import short, split_of_file, split_of_folders
 from lapwing.corpus.members import Member
 from lapwing.corpus.reader import ABOUT, COLUMNS
 from lapwing.corpus.record import RecordReader
@@ -41,21 +41,15 @@ class ParquetReader(RecordReader):
                 if len(str(record.get(key, ""))) > self.options.max_document:
                     self.too_long(member, row)
                     continue
-                try:
+                with self.reporting(member, row):
                     for column, of_class in names.items():
                         record[column] = _named(record.get(column), of_class)
-                    document = self.document(record, f"{member.base}:{row}", split)
-                except BadRecord as error:
-                    self.bad(str(error), member, row)
-                else:
-                    yield document
+                    yield self.document(record, f"{member.base}:{row}", split)
 
     def split_of(self, member: Member) -> str:
         if self.source.single:
             return ""
-        folders = member.entry.path.split("/")[:-1]
-        of_folder = next((split for split in map(split_of_folder, reversed(folders)) if split), "")
-        return split_of_file(member.base) or of_folder
+        return split_of_file(member.base) or split_of_folders(member.entry.key[:-1])
 
 
 class ArrowReader(ParquetReader):

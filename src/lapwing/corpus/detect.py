@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from lapwing.corpus.archives import refuse_container
 from lapwing.corpus.containers import by_extension
 from lapwing.corpus.encodings import wide_encoding
 from lapwing.corpus.fields import LABEL_NAMES
@@ -12,7 +13,6 @@ from lapwing.corpus.members import Entry, FileSource, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ABOUT, beside
 from lapwing.corpus.readers import OWN, READERS
-from lapwing.corpus.sources import refuse_container
 from lapwing.corpus.svmlight import PAIR
 from lapwing.corpus.table import SEPARATORS, separator_of
 from lapwing.errors import CorpusError

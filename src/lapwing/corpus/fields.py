@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -87,6 +87,11 @@ def split_name(value: Any) -> str:
 def split_of_folder(name: str) -> str:
     """The split a folder is named for: `train`, `20news-bydate-train`; "" for other names."""
     return SPLIT_WORDS.get(re.split(r"[-_.]", name.lower())[-1], "")
+
+
+def split_of_folders(names: Sequence[str]) -> str:
+    """The split that the nearest of these folders is named for, of which the last is the nearest."""
+    return next((split for split in map(split_of_folder, reversed(names)) if split), "")
 
 
 def split_of_file(name: str) -> str:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from lapwing.corpus.containers import by_magic
 from lapwing.corpus.document import Document
 from lapwing.corpus.encodings import encoding_advice
-from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, split_of_folder
+from lapwing.corpus.fields import SPLIT_WORDS, label_name, label_set, sound, split_of_folder, split_of_folders
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.patterns import search
@@ -53,11 +53,7 @@ class Place:
     def above(cls, entry: Entry, flat: bool = False) -> Place:
         """The class is the folder it lies in, the split that of the nearest folder above it."""
         folders = posixpath.dirname(entry.path).split("/")
-        return cls("" if flat else folders[-1], _nearest_split(folders[:-1]))
-
-
-def _nearest_split(folders: list[str]) -> str:
-    return next((split for split in map(split_of_folder, reversed(folders)) if split), "")
+        return cls("" if flat else folders[-1], split_of_folders(folders[:-1]))
 
 
 def by_level(entries: list[Entry], level: int) -> dict[int, Place]:
@@ -72,7 +68,7 @@ def by_level(entries: list[Entry], level: int) -> dict[int, Place]:
         below = below[1:] if split else below
         at = level - 1 if level > 0 else level
         if -len(below) <= at < len(below):
-            places[index] = Place(below[at], split or _nearest_split(path[:shared]))
+            places[index] = Place(below[at], split or split_of_folders(path[:shared]))
     return places
 
 
@@ -81,7 +77,7 @@ def by_pattern(entries: list[Entry], pattern: str) -> dict[int, Place]:
     places = {}
     for entry, (label, split) in zip(entries, search(pattern, [entry.path for entry in entries]), strict=True):
         if label:
-            above = _nearest_split(posixpath.dirname(entry.path).split("/"))
+            above = split_of_folders(posixpath.dirname(entry.path).split("/"))
             places[entry.index] = Place(label, SPLIT_WORDS.get(split.lower(), above))
     return places
 

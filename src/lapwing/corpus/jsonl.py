@@ -31,18 +31,13 @@ class JsonLinesReader(RecordReader):
         file_split = self.split_of(member)
         text, label = str(self.options.text_column or "text"), self.options.label_column
         for number, record in self._records(member):
-            if isinstance(record, BadRecord):
-                self.bad(str(record), member, number)
-                continue
-            try:
+            with self.reporting(member, number):
+                if isinstance(record, BadRecord):
+                    raise record
                 for plain in working("records").values():
                     record, answers = plain(record, text, None if label is None else str(label))
                     self._labels_from |= answers
-                document = self.document(record, f"{member.base}:{number}", file_split)
-            except BadRecord as error:
-                self.bad(str(error), member, number)
-            else:
-                yield document
+                yield self.document(record, f"{member.base}:{number}", file_split)
 
     def finish(self) -> None:
         super().finish()

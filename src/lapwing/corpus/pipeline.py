@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from lapwing.corpus import spill
-from lapwing.corpus.archives import TarSource
+from lapwing.corpus.archives import TarSource, open_source
 from lapwing.corpus.detect import by_name, detect
 from lapwing.corpus.document import Corpus, Document, Kind
 from lapwing.corpus.folder import FolderReader
@@ -20,7 +20,6 @@ from lapwing.corpus.members import FolderSource, Member, Source
 from lapwing.corpus.options import ReadOptions, check_choice
 from lapwing.corpus.reader import EVERY_FORMAT, Tally
 from lapwing.corpus.readers import READERS
-from lapwing.corpus.sources import open_source
 from lapwing.errors import CorpusError, some
 from lapwing.shards.folder import WorkFolder
 

@@ -8,11 +8,12 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from lapwing.corpus.document import Document, Kind, Record
 from lapwing.corpus.encodings import encoding_advice, wide_encoding
-from lapwing.corpus.fields import level_value, number_value, split_of_file
+from lapwing.corpus.fields import BadRecord, level_value, number_value, split_of_file
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.errors import CorpusError, some
@@ -141,6 +142,14 @@ class Reader(ABC):
 
     def bad(self, message: str, member: Member, line: int | None) -> None:
         self.tally.bad(CorpusError(message, member.where, line))
+
+    @contextmanager
+    def reporting(self, member: Member, line: int | None) -> Iterator[None]:
+        """What is wrong with the record that is read within, the member and the line said."""
+        try:
+            yield
+        except BadRecord as error:
+            self.bad(str(error), member, line)
 
     def too_long(self, member: Member, line: int | None) -> None:
         self.bad(f"expected {longest(self.options.max_document)}", member, line)

@@ -44,15 +44,12 @@ class SvmlightReader(Reader):
                 if is_broken(line):
                     self.bad_encoding(member, number)
                     continue
-                try:
+                with self.reporting(member, number):
                     labels, vector, weight = parse(body)
-                except BadRecord as error:
-                    self.bad(str(error), member, number)
-                    continue
-                if len(labels) > 1 or "," in body:
-                    self.exclusive = False
-                uid = UID.match(comment) if comment else None
-                yield Document(uid[1] if uid else f"{member.base}:{number}", vector, labels, split, weight)
+                    if len(labels) > 1 or "," in body:
+                        self.exclusive = False
+                    uid = UID.match(comment) if comment else None
+                    yield Document(uid[1] if uid else f"{member.base}:{number}", vector, labels, split, weight)
 
 
 def parse(body: str) -> tuple[tuple[str, ...], tuple[list[int], list[float]], float]:

@@ -56,12 +56,8 @@ class CsvReader(Reader):
                 if any_broken(row):
                     self.bad_encoding(member, number, " ".join(row))
                     continue
-                try:
-                    document = self._document(row, columns, f"{member.base}:{number}", file_split)
-                except BadRecord as error:
-                    self.bad(str(error), member, number)
-                else:
-                    yield document
+                with self.reporting(member, number):
+                    yield self._document(row, columns, f"{member.base}:{number}", file_split)
 
     def _rows(self, member: Member, stream: io.BufferedReader) -> Iterator[tuple[int, list[str]]]:
         """Rows that are not empty, with the number of the line each begins on."""
