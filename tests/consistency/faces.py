@@ -164,25 +164,19 @@ def _words(found: dict[str, Any]) -> Words:
     )
 
 
-# Types a text, waits for the list of classes to be drawn for it, and reads all of them.
+# Types a text, waits for the list of classes to be drawn for it, and reads all of them and the verdict.
 _TYPE = """
 async (text) => {
   const area = document.getElementById("text");
   const list = document.querySelector("#try .classes");
-  const drawn = new Promise((resolve) => {
+  const type = (value) => new Promise((resolve) => {
     const watch = new MutationObserver(() => { watch.disconnect(); resolve(); });
     watch.observe(list, { childList: true });
+    area.value = value;
+    area.dispatchEvent(new Event("change"));
   });
-  area.value = text + " ";
-  area.dispatchEvent(new Event("change"));
-  await drawn;
-  const again = new Promise((resolve) => {
-    const watch = new MutationObserver(() => { watch.disconnect(); resolve(); });
-    watch.observe(list, { childList: true });
-  });
-  area.value = text;
-  area.dispatchEvent(new Event("change"));
-  await again;
+  if (area.value === text) await type(`${text} x`); // the page does not answer the same text again
+  await type(text);
   return [[...list.children].map((item) => [item.querySelector("bdi").textContent,
     item.querySelector("data").getAttribute("value"), item.className === "chosen"]),
     document.querySelector("#try .verdict").textContent];
@@ -221,7 +215,9 @@ def _typed(case: Case, page: Page) -> list[Answer]:
             assert all(value[0] == "+" for _, value in pro)
             assert all(value[0] == "−" for _, value in contra)
             score, intercept = re.match("Score (\\S+) = intercept (\\S+) ", note).groups()  # type: ignore[union-attr]
-            words[name] = Words(_number(score), _number(intercept), {w: _number(v) for w, v in pro + contra}, 12)
+            words[name] = Words(
+                _number(score), _number(intercept), {re.sub("^␣|␣$", " ", w): _number(v) for w, v in pro + contra}, 12
+            )
         answers.append(Answer({name: float(value) for name, value, _ in rows}, chosen, words))
     return answers
 

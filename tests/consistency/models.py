@@ -117,9 +117,9 @@ class Case:
         )
 
     def asked_of(self, k: int) -> list[str]:
-        """The classes whose words are compared: all, or of very many the most probable."""
-        wanted = self.wanted[k]
-        return sorted(wanted.probabilities, key=lambda name: -wanted.probabilities[name])[:5]
+        """The classes whose words are compared, most probable first: two, of every third question up to five."""
+        wanted = self.wanted[k].probabilities
+        return sorted(wanted, key=lambda name: -wanted[name])[: 2 if k % 3 else 5]
 
     @cached_property
     def wanted(self) -> list[Answer]:
