@@ -117,9 +117,28 @@ def test_scores_are_as_without_the_document(prior: Prior) -> None:
         without = weight.copy()
         without[i] = 0.0
         beta = newton.fit(problem, y, without, arrays, variance=20.0, tol=1e-9).weights
-        exact.append((X[[i]] @ beta[:-1])[0] + beta[-1])
+        exact.append((X[[i]] @ beta[:-1])[0] + whole.weights[-1])
     seen = X[sample] @ whole.weights[:-1] + whole.weights[-1]
     assert np.abs(result - exact).mean() < 0.15 * np.abs(seen - exact).mean()
+
+
+def test_scores_near_the_intercept_and_across_it_are_those_of_new_documents() -> None:
+    """A document hardly off the intercept stays where it is, and those that cross it do not pile up there."""
+    generator = np.random.default_rng(4)
+    X = sp.random(3000, 40, density=0.05, random_state=5, format="csr", data_rvs=np.ones)
+    X.data[:] = 10.0 ** generator.uniform(-4.0, 0.0, X.nnz)
+    y = np.where(generator.random(3000) < 1.0 / (1.0 + np.exp(2.0 - X @ np.linspace(-9.0, 9.0, 40))), 1.0, -1.0)
+    old, arrays = X[:1500], Laplace().compile(5.0, 40)
+    beta = newton.fit(Problem(old), y[:1500], np.ones(1500), arrays, variance=5.0, tol=1e-9).weights
+    result = left_out_scores(old, y[:1500], np.ones(1500), arrays, beta, "logit", np.arange(1500))
+    assert result is not None
+    here, fresh, after = old @ beta[:-1], X[1500:] @ beta[:-1], result - beta[-1]
+    near = (np.abs(here) > 0.0) & (np.abs(here) < 1e-3) & (y[:1500] < 0.0)
+    assert near.sum() > 50
+    assert np.median(np.abs(after - here)[near] / np.abs(here)[near]) < 0.1
+    for side in (1.0, -1.0):
+        below = [float(np.mean(part < -1e-9)) for part in (after[y[:1500] == side], fresh[y[1500:] == side])]
+        assert below[0] == pytest.approx(below[1], abs=0.07)
 
 
 def test_a_model_without_scores_tells_the_rest() -> None:

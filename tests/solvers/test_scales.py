@@ -300,6 +300,16 @@ def test_large_means_do_not_end_at_the_null_model(prior: str) -> None:
     assert plain.objective_[0] < penalised.objective_[0] < 0.5 * 500 * np.log(2.0)
 
 
+@pytest.mark.parametrize("prior", ["laplace", "elasticnet"])
+def test_a_softmax_of_columns_whose_mean_is_large(prior: str) -> None:
+    draw = np.random.default_rng(6)
+    Z = draw.normal(size=(500, 60))
+    y = np.digitize(Z[:, 0] + Z[:, 1] + draw.normal(size=500), [-0.8, 0.9])
+    model = MAPClassifier(prior, variance=1.0, multi_class="multinomial", max_iter=100).fit(1e4 + Z, y)
+    assert model.converged_[0]
+    assert model.dual_gap_[0] <= 1e-4 * model.objective_[0]
+
+
 def test_the_best_iterate_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where rounds run out, in the kernel of sparse matrices."""
     monkeypatch.setattr("lapwing.solvers.dense.MOST", -1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
 from lapwing.kernels.loss import argmin, assign, few, fill, penalty_at, violation
-from lapwing.kernels.quadratic import LOST, cholesky, substitute
+from lapwing.kernels.quadratic import LOST, active_set, cholesky, substitute
 
 BLOCK = 128  # pairs of a class at most whose curvature is one dense matrix
 SWEEPS = 3  # over all blocks in a turn
@@ -511,3 +511,35 @@ def solve(X, first, feature, proba, weight, gradient, prior, unit, precision, tu
         for r in range(start[k], start[k + 1]):
             change[k, document[r]] = p[r] * (S[r] - mean[document[r]])
     return change
+
+
+@kernel
+def solve_whole(X, first, feature, proba, weight, gradient, prior, precision, b):
+    """`solve` for few pairs on one dense matrix, whatever its condition, by the active-set method of quadratic.py."""
+    start, document, p, c = _kept(proba, weight, 0.0)
+    ends, row, x, offset, own = _columns(X, first, feature, proba, weight, start, document)
+    none, m = np.empty(0, np.int64), b.size
+    model = Model(first, start, document, p, c, ends, row, x, offset, gradient, own, none, none, np.empty(0), none)
+    S, T, mean, change = np.empty(p.size), np.empty(p.size), np.empty(weight.size), np.empty(m)
+    H, old, unit = np.empty((m, m)), b.copy(), np.zeros(m)
+    for a in range(m):
+        unit[a] = 1.0
+        _through(model, unit, S, mean, T, H[a])
+        unit[a] = 0.0
+    held = np.empty(m, np.bool_)
+    _recentre(first, feature, prior, b, held)
+    G = gradient.copy()
+    for a in range(m):
+        if held[a]:
+            G[a] = 0.0
+            H[a], H[:, a] = 0.0, 0.0
+            H[a, a] = 1.0
+    active_set(H, G, b, prior, precision, np.empty((m, m)), change, np.empty(m, np.int32), np.empty(m))
+    for a in range(m):
+        change[a] = b[a] - old[a]
+    _through(model, change, S, mean, T, G)
+    out = np.zeros(proba.shape)
+    for k in range(first.size - 1):
+        for r in range(start[k], start[k + 1]):
+            out[k, document[r]] = p[r] * (S[r] - mean[document[r]])
+    return out

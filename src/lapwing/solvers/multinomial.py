@@ -21,7 +21,8 @@ LOOSE = 0.2  # and left when a round lets the objective fall by less than this, 
 ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic model far from the optimum is left
 FINE = 0.2  # the same near the optimum, relative to tol
 TURNS = 30  # in a quadratic model at most, where a step to its rough minimum failed; elsewhere one, and
-SLOW = 0.7  # twice as many as before where a round leaves more than this share of the gap
+SLOW = 0.7  # twice as many as before where a round leaves more than this share of the gap; after as many
+MOST_WHOLE = 1000  # pairs, the model is solved on one dense matrix
 FALLS = 0.005  # relative fall of the objective in a whole step above which it is far
 FEWEST = 20  # features of a class that are added at least,
 POOR = 0.5  # and an eighth, not half, of those there are after a step of which no more than this share was taken
@@ -225,14 +226,17 @@ def _step(
 ) -> _Step:
     """The quadratic model of the loss over the pairs of the working set, solved to `precision`."""
     from lapwing.kernels import multinomial as steps
-    from lapwing.kernels.softmax_quadratic import solve
+    from lapwing.kernels.softmax_quadratic import solve, solve_whole
 
     gradient, shift, b = np.empty(len(here.b)), np.empty(here.score.shape), here.b.copy()
     steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), gradient)
     unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - prior.mode), 1.0))), 1.0)
     bent = steps.cautious(here.proba, labels) if cautious else here.proba
-    turns = TURNS if cautious and precision < ROUGH else turns
-    change = solve(X, first, feature, bent, weight, gradient, prior, unit, precision, turns, b)
+    if turns == TURNS and len(b) <= MOST_WHOLE:
+        change = solve_whole(X, first, feature, bent, weight, gradient, prior, precision, b)
+    else:
+        turns = TURNS if cautious and precision < ROUGH else turns
+        change = solve(X, first, feature, bent, weight, gradient, prior, unit, precision, turns, b)
     steps.spread_step(X, first, feature, b - here.b, shift)
     return _Step(b, float(np.sum(gradient * (b - here.b))), shift, steps.predicted(here.proba, change))
 

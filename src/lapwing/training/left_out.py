@@ -6,13 +6,16 @@ coefficients, d_i = c_i loss''(r_i) and a_i = x_iᵀH⁻¹x_i,
 
     s_i without i  =  s_i − c_i θ_i y_i a_i / (1 − d_i a_i).
 
+Of a_i the part e_bᵀH⁻¹x_i by which the intercept would change is left out: what counts is a score beside that of an
+empty document by the same fit, and empty documents then have the same score whether they are left out or new.
+
 A feature that no other document has would be gone: its part of the score is taken away, and H is without it.
 So scored, training documents are to the model what new ones are: scores by fits to four fifths of the documents are
 not, as those fits are surer of less. This is what `lapwing drift` compares new scores with.
 
-Under a sparse prior the step ends where it would carry the score past the intercept: coefficients end at 0. Many new
-documents will have exactly a score that many training documents have, such as the intercept where they hold none of
-the kept features. There the score is kept as it is, so that ties remain ties.
+Under a sparse prior coefficients end at 0: the step ends where all those of the document that are for its side would be
+gone, and never leads to its side. Many new documents will have exactly a score that many training documents have, such
+as the intercept where they hold none of the kept features. There the score is kept as it is, so that ties remain ties.
 """
 
 from __future__ import annotations
@@ -71,10 +74,12 @@ def left_out_scores(
         part = rows[first : first + AT_A_TIME]
         a[first : first + AT_A_TIME] = part.multiply(part @ inverse).sum(axis=1).ravel()
     shrunk = np.maximum(1.0 - bend[sample] * a, 1e-3)
-    before = without[sample]
-    after = before - weight[sample] * theta[sample] * y[sample] * a / shrunk
+    before, own = without[sample], y[sample]
+    after = before - weight[sample] * theta[sample] * own * (a - rows @ inverse[:, -1]) / shrunk
     if prior.l1[kept].all():
-        after = np.where((after - beta[-1]) * (before - beta[-1]) < 0.0, beta[-1], after)
+        held = np.where(shared, beta[:-1], 0.0)
+        low, high = (X[sample] @ part + beta[-1] for part in (np.minimum(held, 0.0), np.maximum(held, 0.0)))
+        after = np.where(own > 0.0, np.clip(after, low, before), np.clip(after, before, high))
     return np.where(_tied(before), before, after)
 
 
