@@ -1,7 +1,7 @@
-"""Polytomous models: all classes in one problem, a certified FitResult out. Which kernel depends on the prior's shape.
+"""Polytomous models: all classes in one problem, a certified FitResult out.
 
-Sparse priors: Newton on a working set of (class, feature) pairs (kernels/softmax_quadratic.py). Gaussian ones: Newton
-with conjugate gradients (kernels/multinomial_ridge.py).
+One loop of Newton steps. Sparse priors: a working set of (class, feature) pairs and the minimum of its quadratic model
+(kernels/softmax_quadratic.py). Gaussian ones: all pairs, by conjugate gradients (kernels/softmax_ridge.py).
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ MOST_WHOLE = 1000  # pairs, the model is solved on one dense matrix
 FALLS = 0.005  # relative fall of the objective in a whole step above which it is far
 FEWEST = 20  # features of a class that are added at least,
 POOR = 0.5  # and an eighth, not half, of those there are after a step of which no more than this share was taken
-HALVINGS = 6  # of a step at most
+HALVINGS = 6  # of a step at most; of a Gaussian one, which has no second try,
+HALVINGS_GAUSSIAN = 40
 ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one,
 ARMIJO = 0.01  # and that it must bring
 ROUNDING = 1e-13  # a sum over documents is not known better
+SPARE = 0.005  # share of the curvature that a Gaussian step leaves out at most
+LEFT_FAR, LEFT_NEAR = 0.3, 1e-6  # of the first residual, by its conjugate gradients far from the optimum and near it
+ITERATIONS = 200  # of conjugate gradients in a round at most
 
 
 def merge(problem: Problem, prior: PriorArrays) -> PriorArrays:
@@ -75,18 +79,7 @@ def minimise(
     max_iter: int,
 ) -> Result:
     """From `beta`, which is overwritten, over columns and not features: `arrays` comes from `merge`."""
-    from lapwing.kernels import multinomial_ridge
-
-    labels = labels.astype(np.int32)
-    free = np.isinf(arrays.lower) & np.isinf(arrays.upper)
-    if not arrays.l1.any() and np.all(free | (arrays.lower == arrays.upper)):
-        order, rows, offset = problem.frequent_first
-        permuted = PriorArrays(*(np.ascontiguousarray(part[:, order]) for part in arrays))
-        ordered = np.ascontiguousarray(beta[:, order])
-        result = multinomial_ridge.fit(rows, offset, labels, sample_weight, permuted, ordered, tol, max_iter)
-        beta[:, order] = ordered
-        return Result(*result)
-    return _newton(problem, labels, sample_weight, arrays, beta, tol, max_iter)
+    return _newton(problem, labels.astype(np.int32), sample_weight, arrays, beta, tol, max_iter)
 
 
 class _Point(NamedTuple):
@@ -119,43 +112,50 @@ def _newton(
 
     X, K = problem.matrix, len(beta)
     np.clip(beta, prior.lower, prior.upper, out=beta)
-    inside = _begin(X, prior, beta)
+    fixed, free = prior.lower == prior.upper, np.isinf(prior.lower) & np.isinf(prior.upper)
+    gaussian = not prior.l1.any() and bool(np.all(free | fixed))
+    inside = ~fixed if gaussian else _begin(X, prior, beta)
     flat = bool(prior.flat.any())
     score, proba = np.empty((K, len(weight))), np.empty((K, len(weight)))
     loss_of.scores(X, beta, score)
     here = _Point(beta[inside], score, proba, loss_of.softmax(score, labels, weight, proba))
     gradient = np.empty(beta.shape)
     loss_of.price(X, labels, weight, proba, gradient)
-    strength = max(1.0, COLD * steps.worst_slope(beta, gradient, prior))
+    strength = 1.0 if gaussian else max(1.0, COLD * steps.worst_slope(beta, gradient, prior))
     best, best_dual = proba, -np.inf
-    gap, bound, converged, cautious = float("nan"), np.inf, False, True
-    precision, t, turns = ROUGH, 1.0, 1
+    gap, bound, converged, cautious = float("nan"), np.inf, False, not gaussian
+    precision, t, turns, fall = ROUGH, 1.0, 1, 1.0
     rounds = 0
     while rounds < max_rounds:
         rounds += 1
         # Grow the working set.
         m = int(np.count_nonzero(inside))
         strong = _stronger(prior, strength)
-        steps.choose(inside, beta, gradient, strong, max(FEWEST * K, m // 2 if t > POOR else m // 8))
-        first, feature = _pairs(inside)
+        if not gaussian:
+            steps.choose(inside, beta, gradient, strong, max(FEWEST * K, m // 2 if t > POOR else m // 8))
         local = PriorArrays(*(part[inside] for part in strong))
         here = here._replace(b=beta[inside])
         objective = here.loss + strength * penalty(prior, beta)
 
         # The quadratic model of the loss, its minimum, and a search along the step to it.
-        step = _step(X, first, feature, here, labels, weight, local, objective, cautious, precision, turns)
+        if gaussian:
+            step = _gaussian_step(problem, here, weight, prior, beta, gradient, inside, fall)
+        else:
+            step = _step(X, inside, here, labels, weight, local, objective, cautious, precision, turns)
         promise = step.slope + penalty(local, step.b) - penalty(local, here.b)
-        t, lowest, there = _search(here, step.b, step.shift, labels, weight, local, objective, promise)
+        halvings = HALVINGS_GAUSSIAN if gaussian else HALVINGS
+        t, lowest, there = _search(here, step.b, step.shift, labels, weight, local, objective, promise, halvings)
         accepted = lowest <= objective + ARMIJO * t * promise + ROUNDING * objective
         fell = 0.0
         if accepted:
             here, fell, objective = there, objective - lowest, lowest
             beta[inside] = here.b
+            fall = fell / objective
 
         # Price every pair, at the dual point.
-        source = step.predicted if accepted and not flat else here.proba
+        source = step.predicted if accepted and not flat and not gaussian else here.proba
         loss_of.price(X, labels, weight, source, gradient)
-        if not accepted and not (cautious and precision <= FINE * tol):
+        if not accepted and not gaussian and not (cautious and precision <= FINE * tol):
             cautious, precision = True, FINE * tol
             continue
         cautious = strength > 1.0 or t < 0.25
@@ -213,8 +213,7 @@ class _Step(NamedTuple):
 
 def _step(
     X: Matrix,
-    first: np.ndarray,
-    feature: np.ndarray,
+    inside: np.ndarray,
     here: _Point,
     labels: np.ndarray,
     weight: np.ndarray,
@@ -228,6 +227,7 @@ def _step(
     from lapwing.kernels import multinomial as steps
     from lapwing.kernels.softmax_quadratic import solve, solve_whole
 
+    first, feature = _pairs(inside)
     gradient, shift, b = np.empty(len(here.b)), np.empty(here.score.shape), here.b.copy()
     steps.collect(X, first, feature, steps.residuals(here.proba, labels, weight), gradient)
     unit = objective / max(float(np.sum(np.maximum(np.abs(here.b - prior.mode), 1.0))), 1.0)
@@ -239,6 +239,43 @@ def _step(
         change = solve(X, first, feature, bent, weight, gradient, prior, unit, precision, turns, b)
     steps.spread_step(X, first, feature, b - here.b, shift)
     return _Step(b, float(np.sum(gradient * (b - here.b))), shift, steps.predicted(here.proba, change))
+
+
+def _gaussian_step(
+    problem: Problem,
+    here: _Point,
+    weight: np.ndarray,
+    prior: PriorArrays,
+    beta: np.ndarray,
+    gradient: np.ndarray,
+    inside: np.ndarray,
+    fall: float,
+) -> _Step:
+    """H⁻¹(-gradient) by preconditioned conjugate gradients, over the documents that bend the loss.
+
+    `fall` of the objective in the round before, relatively: what is left of the residual falls with its root.
+    """
+    from lapwing.kernels import softmax as loss_of
+    from lapwing.kernels.softmax_ridge import conjugate_gradients, diagonals
+
+    def across(values: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(values[:, order].T)
+
+    order, rows, offset = problem.frequent_first
+    proba = np.ascontiguousarray(here.proba.T)
+    bends = weight * np.maximum(1.0 - np.sum(proba * proba, axis=1), 0.0)
+    small = across(prior.l2)
+    residual = -across(np.where(inside, gradient + prior.l2 * (beta - prior.mode), 0.0))
+    diagonal = np.empty(small.shape)
+    spare = 0.0 if offset[:-1].any() else min(SPARE, fall)
+    documents = np.flatnonzero(bends >= diagonals(rows, weight, proba, bends, spare, small, diagonal))
+    scale = np.divide(1.0, diagonal, out=np.zeros(small.shape), where=across(inside) & (diagonal > 0.0))
+    left = min(LEFT_FAR, max(LEFT_NEAR, fall**0.5))
+    x = conjugate_gradients(rows, offset, weight, proba, documents, small, scale, residual, left, ITERATIONS)
+    change, shift = np.empty(beta.shape), np.empty(here.score.shape)
+    change[:, order] = x.T
+    loss_of.scores(problem.matrix, change, shift)
+    return _Step(here.b + change[inside], float(np.sum(gradient * change)), shift, here.proba)
 
 
 def _dual(
@@ -271,12 +308,13 @@ def _search(
     prior: PriorArrays,
     objective: float,
     promise: float,
+    most: int,
 ) -> tuple[float, float, _Point]:
     """Half the step until it brings enough, as long as that leads lower: (share taken, objective, point) there."""
     from lapwing.kernels.softmax import softmax
 
     t, lowest, there = 1.0, np.inf, here
-    for halvings in range(HALVINGS):
+    for halvings in range(most):
         share, proba = 0.5**halvings, np.empty(here.proba.shape)
         trial = b if halvings == 0 else here.b + share * (b - here.b)
         score = here.score + share * shift
