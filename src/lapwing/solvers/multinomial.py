@@ -150,7 +150,7 @@ def _newton(
         if accepted:
             here, fell, objective = there, objective - lowest, lowest
             beta[inside] = here.b
-            fall = fell / objective
+            fall = fell / max(objective, 1e-300)
 
         # Price every pair, at the dual point.
         source = step.predicted if accepted and not flat and not gaussian else here.proba
@@ -177,7 +177,7 @@ def _newton(
             break
         turns = min(2 * turns, TURNS) if bound > SLOW * before else 1
         far = fell > (FALLS if t == 1.0 else tol) * objective
-        precision = ROUGH if far else max(FINE * tol, 2.0 * fell / objective)
+        precision = ROUGH if far else max(FINE * tol, 2.0 * fall)
     loss_of.price(X, labels, weight, here.proba, gradient)
     kkt, kkt_bound = loss_of.kkt_bounds(beta, gradient, prior)
     return Result(here.loss + penalty(prior, beta), gap, kkt, kkt_bound, rounds, converged, best)
