@@ -157,7 +157,8 @@ def libraries_work() -> bool:
         part = Part(_probed, options={"nopython": True}, compiler=_TriedPartCompiler)
         return float(numba.njit(lambda x: 2.0 * part(x), pipeline_class=_TriedKernelCompiler)(1.0)) == 4.0
     except Exception as error:  # whatever another version of Numba does
-        warn_once("Numba %s: compiling kernels takes longer than it could (%r)", numba.__version__, error)
+        reason = str(error).partition("\n")[0]
+        warn_once("Numba %s: compiling kernels takes longer than it could (%s)", numba.__version__, reason)
         return False
 
 
@@ -165,7 +166,7 @@ class Part(CPUDispatcher):
     """A function compiled without a way in from Python: to call it from there would crash the interpreter."""
 
     def __init__(self, function: Any, locals: Any = None, options: Any = None, compiler: Any = PartCompiler) -> None:
-        super().__init__(function, locals, {**options, "no_cpython_wrapper": True}, compiler)
+        super().__init__(function, locals or {}, {**options, "no_cpython_wrapper": True}, compiler)
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(f"{self.__name__} is a part of kernels, and called by them only")
@@ -175,7 +176,7 @@ class Kernel(CPUDispatcher):
     """Called from Python, and kept on disk. Called by another kernel it is a part of that one, compiled into it."""
 
     def __init__(self, function: Any, locals: Any = None, options: Any = None, compiler: Any = KernelCompiler) -> None:
-        super().__init__(function, locals, options, compiler)
+        super().__init__(function, locals or {}, options, compiler)
         self._part = Part(function, locals, options)
         self.enable_caching()
 
