@@ -3,6 +3,8 @@
 #   docker build -t lapwing .
 #   docker run --read-only --cap-drop ALL --security-opt no-new-privileges -e LAPWING_TOKEN="$TOKEN" \
 #     -v "$PWD/news.lapwing:/models/model.lapwing:ro" -p 8000:8000 lapwing
+#
+# An image that trains: ENV NUMBA_CACHE_DIR=/opt/lapwing/kernels, and RUN lapwing warm-up.
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./

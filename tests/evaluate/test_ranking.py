@@ -54,9 +54,11 @@ def truth_of(sets: list[tuple[str, ...]]) -> np.ndarray:
     return np.array([[f"c{k:02d}" in row for k in range(CLASSES)] for row in sets])
 
 
+@pytest.mark.parametrize("worth", [0, 2**26])
 @pytest.mark.parametrize("count", [1, 3, CLASSES, CLASSES + 5])
-def test_lists_are_those_of_all_scores(count: int) -> None:
+def test_lists_are_those_of_all_scores(count: int, worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the kernel and without it, equal scores in the order of their categories."""
+    monkeypatch.setattr("lapwing.model.scoring.MANY_RANKED", worth)
     for seed in range(5):
         one, X = model(seed), documents(seed)
         scores = one.scores(X)
@@ -71,8 +73,9 @@ def test_lists_are_those_of_all_scores(count: int) -> None:
 
 def test_lists_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     one, X = model(1), documents(1)
-    by_kernel = one.scorer.largest(X, 4)
-    monkeypatch.delitem(__import__("sys").modules, "numba", raising=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("lapwing.model.scoring.MANY_RANKED", 0)
+        by_kernel = one.scorer.largest(X, 4)
     plain = Scorer(one.weights, one.intercepts).largest(X, 4)
     assert plain[0].tolist() == by_kernel[0].tolist()
     assert plain[1].tolist() == by_kernel[1].tolist()

@@ -271,7 +271,6 @@ def test_all_routes_agree_to_the_bit(density: float, categories: int, monkeypatc
         monkeypatch.setattr(Scorer, "_is_listed", lambda *_, listed=listed: listed)
         monkeypatch.setattr("lapwing.model.scoring.LARGEST", largest)
         rows[route] = Scorer(weights, np.arange(float(categories))).scores(documents)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
     monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 10**12)
     for route, is_dense in {"SciPy, dense": True, "SciPy, sparse": False}.items():
         plain = Scorer(weights, np.arange(float(categories)))
@@ -301,8 +300,7 @@ def one_by_one(result: LinearModel, documents: sp.csr_matrix) -> list[tuple[obje
 def test_ruling_categories_out_changes_no_answer(
     many_labels: tuple[LinearModel, sp.csr_matrix], block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import numba  # noqa: F401
-
+    monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 0)
     monkeypatch.setattr("lapwing.model.deciding.BLOCK_BOUNDS", block)
     monkeypatch.setattr("lapwing.model.deciding.BLOCK_QUESTIONS", 4 * block)
     result, documents = many_labels
@@ -319,10 +317,9 @@ def test_ruling_categories_out_changes_no_answer(
 
 @pytest.mark.parametrize("step", [-1, 0, 1])
 def test_a_score_at_its_threshold_is_not_ruled_out_by_rounding(
-    many_labels: tuple[LinearModel, sp.csr_matrix], step: int
+    many_labels: tuple[LinearModel, sp.csr_matrix], step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import numba  # noqa: F401
-
+    monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 0)
     result, documents = many_labels
     best_scores = result.scores(documents).max(axis=0)
     thresholds = np.nextafter(best_scores, step * np.inf) if step else best_scores
@@ -343,9 +340,10 @@ def test_places_are_those_of_scores_over_thresholds(rows: int, width: int, densi
     assert result.tolist() == np.flatnonzero(scorer.scores(documents) > thresholds).tolist()
 
 
-def test_what_cannot_be_bounded_is_worked_out(many_labels: tuple[LinearModel, sp.csr_matrix]) -> None:
-    import numba  # noqa: F401
-
+def test_what_cannot_be_bounded_is_worked_out(
+    many_labels: tuple[LinearModel, sp.csr_matrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.model.scoring.WORTH_A_KERNEL", 0)
     result, documents = many_labels
     below = result.intercepts - 1.0
     for odd in (np.inf, -np.inf, below[0], result.intercepts[0], result.intercepts[0] + 1e-310, 1e300, -1e300):

@@ -30,7 +30,6 @@ from lapwing.text import stored as text_stored
 from lapwing.text.stored import stored_design
 from lapwing.training import TrainSettings, train
 from lapwing.training import rare as training_rare
-from lapwing.training.spread import fit_rows
 
 
 @pytest.fixture(scope="module")
@@ -250,12 +249,3 @@ def test_too_many_entries_to_send_are_refused(demo: Path, tmp_path: Path, monkey
     monkeypatch.setattr(shards_matrix, "BY_VALUE", [True])
     with pytest.raises(InputError, match="let the workers see the folder"):
         pickle.dumps(matrix)
-
-
-def test_rows_of_a_matrix_with_wide_pointers(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = stored_design(spilled(demo, tmp_path / "here").documents, TextSettings()).matrix
-    monkeypatch.setattr(shards_matrix, "MOST", 1000)
-    there = stored_design(spilled(demo, tmp_path / "there").documents, TextSettings()).matrix
-    y = np.where(np.arange(here.shape[0]) % 3 == 0, 1.0, -1.0)
-    fits = [fit_rows(X, y, variance=1.0, documents=200) for X in (here, there)]
-    assert np.array_equal(fits[0].weights, fits[1].weights)

@@ -37,6 +37,31 @@ def rare_documents(X: sp.csr_matrix, seed: int, count: int) -> np.ndarray:
     return np.sort(np.argsort(-scores)[:count]).astype(np.int32)
 
 
+def test_a_fit_that_raises_leaves_nothing_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scratch arrays are left dirty when an exception ends a fit: the next has new ones, and gives the same bits."""
+    from lapwing.kernels import rare as kernel
+
+    X = matrix(3)
+    problem, positives = Problem(X), rare_documents(X, 3, 15)
+    arrays = problem.merge(Laplace().compile(10.0, D))
+    expected = RareSolver(problem, np.ones(N)).fit(positives, arrays)
+    solver = RareSolver(problem, np.ones(N))
+
+    def interrupted(X, ground, desk, *rest):  # type: ignore[no-untyped-def]
+        desk.place[positives[:5]] = range(5)
+        desk.inside[:50], desk.beta[:50], desk.hot[:50], desk.ends[0] = 1, 0.7, 3.0, 4
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel, "fit", interrupted)
+        with pytest.raises(MemoryError):
+            solver.fit(positives, arrays)
+    after = solver.fit(positives, arrays)
+    assert after.objective == expected.objective
+    for one, other in zip(after, expected, strict=True):
+        assert np.array_equal(one, other, equal_nan=True)
+
+
 def whole(fit: RareFit, problem: Problem) -> np.ndarray:
     beta = np.zeros(len(problem.offset))
     beta[fit.columns], beta[-1] = fit.weights, fit.intercept

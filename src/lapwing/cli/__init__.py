@@ -29,6 +29,7 @@ COMMANDS = {
     "report": ("report", "Write a report about a model: one HTML file, with a box to try texts in."),
     "label": ("label", "Label documents on a page of this machine, those first that teach most."),
     "serve": ("serve", "Serve models over HTTP: a page to try them in, and a REST interface."),
+    "warm-up": ("warm_up", "Compile what first trainings need, for images and CI."),
     "completion": ("completion", "Print what makes a shell complete commands and options."),
 }
 

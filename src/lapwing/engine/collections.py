@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.engine.cluster import gone
 from lapwing.errors import InputError
 
 
@@ -62,23 +60,3 @@ def _together(parts: list[Any]) -> Any:
 
         return pd.concat(parts)
     return [one for part in parts for one in part]
-
-
-class OnWorkers:
-    """Blocks of documents (solvers/spread.py) that stay with the workers of a cluster.
-
-    makers   what makes each: (function of a module, its arguments, delayed ones among them); made again where it goes
-             down with its worker
-    """
-
-    def __init__(self, client: Any, makers: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> None:
-        self.client = client
-        self.blocks = [client.submit(make, *map(self._future, arguments), pure=False) for make, arguments in makers]
-
-    def _future(self, argument: Any) -> Any:
-        return self.client.compute(argument) if is_dask(argument) or hasattr(argument, "dask") else argument
-
-    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        with gone():
-            sent = [self.client.submit(function, block, *arguments, pure=False) for block in self.blocks]
-            return list(self.client.gather(sent))

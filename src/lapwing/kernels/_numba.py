@@ -125,7 +125,7 @@ class _KernelLibrary(_Library):
 
 
 class _Typing:
-    """Numba's typing context, which remembers the types that operators and functions of Numba's have been found to take.
+    """Numba's typing context, which remembers what types Numba's operators and functions were found to take.
 
     For every `a + b` and every `x[i]` Numba tries all implementations that were ever declared, one after the other. A
     kernel has thousands of them, of a few dozen kinds.

@@ -7,7 +7,6 @@ is worked out as ever, and the answers are the same to the bit.
 
 from __future__ import annotations
 
-import sys
 from functools import cached_property
 
 import numpy as np
@@ -31,10 +30,10 @@ class Decider:
         self.scorer, self.thresholds = scorer, thresholds
 
     def is_worth(self, matrix: sp.csr_matrix) -> bool:
-        """Whether the bounds hold, kernels are loaded, and laying out the weights anew is little of the work."""
-        if "numba" not in sys.modules or matrix.nnz * len(self.thresholds) <= LAID_OUT * self.scorer.weights.nnz:
+        """Whether the bounds hold, there is work for a kernel, and laying out the weights again is little of it."""
+        if matrix.nnz * len(self.thresholds) <= LAID_OUT * self.scorer.weights.nnz:
             return False
-        return bool(matrix.data.min(initial=0.0) >= 0.0)
+        return bool(matrix.data.min(initial=0.0) >= 0.0) and self.scorer.is_worth_a_kernel(matrix)
 
     def places(self, matrix: sp.csr_matrix) -> np.ndarray:
         """Numbers document × rows + category, ascending, of what is over its threshold."""

@@ -1,13 +1,12 @@
 """x·β + intercept of many documents and categories: sparse documents times weights, by the route with least to do.
 
-With Numba a word of a document either meets its weights one by one, by a list of them, or, where it has a weight in
-most categories, all of them with their zeros, eight categories to an instruction. Without it SciPy multiplies sparse by
-sparse, or by dense where the model is. The bits are the same by any route.
+In a kernel a word of a document either meets its weights one by one, by a list of them, or, where it has a weight in
+most categories, all of them with their zeros, eight categories to an instruction. Until there is work enough for
+loading Numba, SciPy multiplies sparse by sparse, or by dense where the model is. The bits are the same by any route.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
@@ -34,7 +33,8 @@ class Scorer:
 
     def __init__(self, weights: sp.csr_matrix, intercepts: np.ndarray) -> None:
         self.weights, self.intercepts = weights, intercepts
-        self._ranked = 0  # scores that `largest` was asked for, by many calls where documents come as a stream
+        self._multiplied = 0  # by all calls so far, as documents may come as a stream
+        self._ranked = 0  # scores, by `largest`
 
     def scores(self, matrix: sp.csr_matrix) -> np.ndarray:
         """(n, rows)"""
@@ -77,7 +77,7 @@ class Scorer:
         n, count = matrix.shape[0], min(count, len(self.intercepts))
         places, scores = np.zeros((n, count), dtype=np.int32), np.zeros((n, count))
         self._ranked += n * len(self.intercepts)
-        if "numba" not in sys.modules and self._ranked < MANY_RANKED:
+        if self._ranked < MANY_RANKED:
             at = 0
             for block in self.blocks(matrix, max(BLOCK_RANKED // max(len(self.intercepts), 1), 1)):
                 here = slice(at, at + len(block))
@@ -96,8 +96,14 @@ class Scorer:
         """Of words of documents by weights that are not zero."""
         return int(self._kept_by[matrix.indices].sum())
 
+    def is_worth_a_kernel(self, matrix: sp.csr_matrix) -> bool:
+        """Whether this and what went before are worth loading Numba."""
+        if self._multiplied < WORTH_A_KERNEL:
+            self._multiplied += self._by_scipy_costs(matrix)
+        return self._multiplied >= WORTH_A_KERNEL
+
     def _writer(self, matrix: sp.csr_matrix) -> Writer:
-        if "numba" not in sys.modules and self._by_scipy_costs(matrix) < WORTH_A_KERNEL:
+        if not self.is_worth_a_kernel(matrix):
             return partial(self._by_scipy, matrix)
         return partial(self._by_list if self._is_listed(matrix) else self._in_full, *for_kernels(matrix))
 

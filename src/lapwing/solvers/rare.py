@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -76,8 +78,16 @@ class _Layout:
     def __reduce__(self) -> Any:
         return _Layout, (self.problem,)
 
-    def desk(self) -> Desk:
-        """Of this thread."""
+    @contextmanager
+    def desk(self) -> Iterator[Desk]:
+        """Of this thread. A fit leaves it as it was; after one that raised, the next has a new one."""
+        try:
+            yield self._desk()
+        except BaseException:
+            del self._threads.desk
+            raise
+
+    def _desk(self) -> Desk:
         from lapwing.kernels.rare_prices import Desk
 
         if not hasattr(self._threads, "desk"):
@@ -152,12 +162,11 @@ class RareSolver:
         words, values = named.astype(np.int32), np.append(np.nan, own)
         if start is not None:
             words, values = _with_named(words, *start)
-        result = rare.RareResult(
-            *rare.fit(
-                self.problem.matrix, self._ground(arrays), self.layout.desk(), arrays, category, words, values, tol,
-                max_iter, MOST,
+        ground = self._ground(arrays)
+        with self.layout.desk() as desk:
+            result = rare.RareResult(
+                *rare.fit(self.problem.matrix, ground, desk, arrays, category, words, values, tol, max_iter, MOST)
             )
-        )  # fmt: skip
         order = np.argsort(result.features[1:], kind="stable") + 1
         order = order[result.weights[order] != 0.0]
         return RareFit(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,8 +23,8 @@ from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
 from lapwing.text.weighting import OFTEN, idf, tf, weigh
 
-FEW_CHARACTERS, FEW_DOCUMENTS = 30_000, 64  # with Numba at hand, plain Python is as fast up to there
-PLAIN_CHARACTERS = 1_000_000  # and as fast as loading it up to there
+FEW_CHARACTERS, FEW_DOCUMENTS = 30_000, 64  # plain Python reads so much as fast as kernels do once they are loaded
+PLAIN_CHARACTERS = 1_000_000  # which takes as long as reading so many
 KINDS = ((0, np.int32), (1, np.float64))
 
 
@@ -81,13 +80,20 @@ class Weighting:
         return self._lookups.each(batches, lambda part: use(in_csr(part, (len(part[0]) - 1, width))), n_jobs)
 
     def _batches(self, documents: Iterable[str], method: str) -> tuple[Iterator[list[str]], bool]:
-        plain_below = FEW_CHARACTERS if "numba" in sys.modules else PLAIN_CHARACTERS
+        plain_below = max(PLAIN_CHARACTERS - self._read[0], FEW_CHARACTERS)
         return in_batches(documents, self.settings, method, plain_below=plain_below)
+
+    @cached_property
+    def _read(self) -> list[int]:
+        """Characters that plain Python has read so far: many small requests are worth kernels, too."""
+        return [0]
 
     def _vectors(self, batches: Iterable[list[str]], plain: bool, n_jobs: int) -> sp.csr_matrix:
         width = len(self.columns)
         if plain:
-            rows = [self._row(text) for batch in batches for text in batch]
+            texts = [text for batch in batches for text in batch]
+            self._read[0] += sum(map(len, texts))
+            rows = [self._row(text) for text in texts]
             columns, values = (np.array([one for row in rows for one in row[k]], dtype) for k, dtype in KINDS)
             indptr = np.cumsum([0, *(len(row[0]) for row in rows)], dtype=np.int32)
             return in_csr((indptr, columns, values), (len(rows), width))

@@ -92,7 +92,7 @@ def check_matrix(X: sp.csr_matrix) -> sp.csr_matrix:
     if matrix.nnz > MOST:
         raise InputError(
             f"the matrix has {matrix.nnz} entries, and one in memory may have {MOST}; give fewer documents or "
-            "features, or its documents in blocks to lapwing.training.spread.fit_rows"
+            "features, or train from files, whose matrix is on disk where it is too large (--memory)"
         )
     if not np.isfinite(matrix.data.sum()) and not np.isfinite(matrix.data).all():  # a sum may overflow
         raise InputError("the matrix holds NaN or infinite values; remove those rows or fill them first")
