@@ -47,7 +47,7 @@ class Choosing:
         self.task = training._task(corpus, self.settings, None, 0)
         self.strategy, _, keys = training._strategy(corpus, self.task, None, Threads(1), None)
         self.strategy.prepare()
-        folds = training._folds(self.task, corpus, keys)
+        folds = training.shared_folds(self.task, corpus, keys)
         assert folds is not None
         self.folds, self.rows = folds, np.arange(len(self.task))
         self.judge = Judge(self.task, self.rows.tolist(), folds)

@@ -15,7 +15,7 @@ F alone (u = 0, v = 1) is one-vs-rest made to add up to 1; e^s alone a softmax; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,8 @@ OWN = (0.5, 3.0)  # of the line of one category from the mean of all, the first 
 TURNS = 3  # of lines and their mean
 FLATTEST = 0.01  # slope: a category whose scores say nothing keeps their order
 ROUNDS = 50  # of Newton's method for a line at most
-CLOSE = 1e-8  # relative fall of what is minimised at which a line is found
+CLOSE = 1e-8  # relative fall of what is minimised at which a line is found,
+TIGHT = 1e-10  # or a coupling, or a temperature
 CROWD = 20_000  # documents from which it is worth to look for those of one score
 MOST = 2_000_000  # scores that the common line is drawn through; more would not move it
 
@@ -67,8 +68,7 @@ def fit_line(
         loss = summed(sure, link.loss(margin, y)) + (summed(unsure, link.loss(-margin, -y)) if doubted else 0.0)
         return loss + float(0.5 * precision @ (line - centre) ** 2)
 
-    here = value(line)
-    for _ in range(ROUNDS):
+    def derivatives(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         margin = y * (line[0] * scores + line[1])
         theta = link.theta(margin, y)
         pull, bend = sure * theta, sure * link.curvature(margin, theta, y)
@@ -78,18 +78,41 @@ def fit_line(
         pull = pull * y
         slope = precision * (line - centre) - np.array([summed(pull, scores), pull.sum()])
         cross = summed(bend, scores)
-        H = np.array([[summed(bend, scores**2), cross], [cross, bend.sum()]]) + np.diag(precision)
-        H += np.diag(1e-12 * np.diag(H) + 1e-300)
-        step, share = -np.linalg.solve(H, slope), 1.0
-        while not (after := value(line + share * step)) < here and share > 1e-4:
+        return slope, np.array([[summed(bend, scores**2), cross], [cross, bend.sum()]]) + np.diag(precision)
+
+    line = _minimised(value, derivatives, line, CLOSE)
+    best = Line(max(float(line[0]), FLATTEST), float(line[1]))
+    return best, summed(weight, link.loss(y * (best.slope * scores + best.offset), y))
+
+
+def _minimised(
+    value: Callable[[np.ndarray], float],
+    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    at: np.ndarray,
+    close: float,
+    least: float = -np.inf,
+) -> np.ndarray:
+    """Of a convex function of few variables, each at `least` or more: Newton's method, from `at` on.
+
+    derivatives   gradient and Hessian
+    close         relative fall of the value at which it ends
+    """
+    here = value(at)
+    for _ in range(ROUNDS):
+        slope, H = derivatives(at)
+        free = (at > least) | (slope < 0.0)  # at the least and pushed below: stay
+        if not free.any():
+            break
+        H, step, share = H[np.ix_(free, free)], np.zeros(len(at)), 1.0
+        step[free] = -np.linalg.solve(H + np.diag(1e-12 * np.diag(H) + 1e-300), slope[free])
+        while not (after := value(np.maximum(at + share * step, least))) < here and share > 1e-4:
             share *= 0.5
         if not after < here:
             break
-        line, fell, here = line + share * step, here - after, after
-        if fell <= CLOSE * abs(here):
+        at, fell, here = np.maximum(at + share * step, least), here - after, after
+        if fell <= close * abs(here):
             break
-    best = Line(max(float(line[0]), FLATTEST), float(line[1]))
-    return best, summed(weight, link.loss(y * (best.slope * scores + best.offset), y))
+    return at
 
 
 def columns(
@@ -147,18 +170,20 @@ def lines_around(columns: Sequence[Column], link: Link, mean: Line, starts: Sequ
 
 
 def fit_temperature(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> float:
-    """The likeliest t in p_k ∝ e^{t s_k}, drawn towards 1; by Newton's method. scores (n, K), classes (n,) numbers."""
-    rows, t = np.arange(len(classes)), 1.0
-    for _ in range(ROUNDS):
+    """The likeliest t in p_k ∝ e^{t s_k}, drawn towards 1. scores (n, K), classes (n,) numbers."""
+    own = scores[np.arange(len(classes)), classes]
+
+    def value(t: np.ndarray) -> float:
+        return summed(weight, log_sum_exp(t * scores) - t * own) + float(0.5 * np.sum((t - 1.0) ** 2)) / COMMON[0] ** 2
+
+    def derivatives(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         p = np.exp(t * scores - log_sum_exp(t * scores)[:, None])
         mean = (p * scores).sum(axis=1)
-        slope = summed(weight, mean - scores[rows, classes]) + (t - 1.0) / COMMON[0] ** 2
+        slope = summed(weight, mean - own) + (t - 1.0) / COMMON[0] ** 2
         bend = summed(weight, (p * scores**2).sum(axis=1) - mean**2) + COMMON[0] ** -2.0
-        step = min(max(-slope / bend, -0.5 * t), t)
-        t += step
-        if abs(step) <= 1e-9 * t:
-            break
-    return max(t, FLATTEST)
+        return slope, np.array([[bend]])
+
+    return float(_minimised(value, derivatives, np.ones(1), TIGHT, FLATTEST)[0])
 
 
 def fit_coupling(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray, link: Link) -> Coupling:
@@ -167,36 +192,19 @@ def fit_coupling(scores: np.ndarray, classes: np.ndarray, weight: np.ndarray, li
     scores (n, K), classes (n,) numbers
     """
     parts = np.stack([scores, -link.loss(scores, 1.0)])  # (2, n, K)
-    rows = np.arange(len(classes))
-
-    centre = at = np.array([0.0, 1.0])
+    rows, centre = np.arange(len(classes)), np.array([0.0, 1.0])
 
     def value(at: np.ndarray) -> float:
         logits = at[0] * parts[0] + at[1] * parts[1]
         return summed(weight, log_sum_exp(logits) - logits[rows, classes]) + float(0.5 * np.sum((at - centre) ** 2))
 
-    here = value(at)
-    for _ in range(ROUNDS):
+    def derivatives(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         logits = at[0] * parts[0] + at[1] * parts[1]
         p = np.exp(logits - log_sum_exp(logits)[:, None])
         mean = np.einsum("jnk,nk->jn", parts, p)
         slope = np.einsum("jn,n->j", mean - parts[:, rows, classes], weight) + (at - centre)
         H = np.einsum("ink,jnk,nk,n->ij", parts, parts, p, weight) - np.einsum("in,jn,n->ij", mean, mean, weight)
-        H += np.eye(2)
-        free = (at > 0.0) | (slope < 0.0)  # at 0 and pushed below: stay
-        if not free.any():
-            break
-        step = np.zeros(2)
-        keep = np.ix_(free, free)
-        step[free] = -np.linalg.solve(H[keep] + np.diag(1e-12 * np.diag(H)[free] + 1e-300), slope[free])
-        share = 1.0
-        while share > 1e-4 and not value(np.maximum(at + share * step, 0.0)) < here:
-            share *= 0.5
-        new = np.maximum(at + share * step, 0.0)
-        after = value(new)
-        if not after < here:
-            break
-        at, fell, here = new, here - after, after
-        if fell <= 1e-10 * abs(here):
-            break
+        return slope, H + np.eye(2)
+
+    at = _minimised(value, derivatives, centre, TIGHT, 0.0)
     return Coupling(*at.tolist()) if at.any() else Coupling()

@@ -136,15 +136,14 @@ def learn(
         check_judged(len(task), len(corpus))
     pool: Pool = Threads(settings.n_jobs) if client is None else Cluster(client)
     strategy, data, keys = _strategy(corpus, task, validation, pool, progress)
-    decisions: Decisions | None
+    training, date = _Training(strategy, corpus, keys, pool, progress, judge_all), run_date()
     if checkpoint is None or settings.joint:  # one fit, which is finished or not
-        fits, decisions, scores = _learn(strategy, corpus, keys, pool, progress, judge_all)
-        date = run_date()
+        fits, decisions, scores = training.run()
     else:
         key = fingerprint(settings, release(), task.targets, task.weights, corpus.groups, corpus.times, *data)
-        with Checkpoint(checkpoint, key, run_date()) as finished:
-            fits, decisions, scores = _learn(strategy, corpus, keys, pool, progress, judge_all, finished)
-            date = finished.started
+        with Checkpoint(checkpoint, key, date) as training.checkpoint:
+            fits, decisions, scores = training.run()
+            date = training.checkpoint.started
     warn_unconverged(fits, task)
     if decisions is None and settings.tunes:
         log.warning("too few different documents to hold some out: thresholds are not tuned, they are ½")
@@ -216,66 +215,94 @@ def _labels(corpus: Corpus, task: Task) -> tuple[Targets, np.ndarray]:
     return goal, check_weights(corpus.weights, len(corpus))
 
 
-def _learn(
-    strategy: Strategy,
-    corpus: Corpus,
-    keys: Callable[[], np.ndarray],
-    pool: Pool,
-    progress: Progress | None,
-    judge_all: bool = False,
-    finished: Checkpoint | None = None,
-) -> tuple[list[CategoryFit], Decisions | None, OutOfFold | None]:
-    """Where the variance is chosen together, held-out documents come first; where each fit finds its own, last."""
-    settings, scores = strategy.task.settings, None
-    strategy.prepare()
-    stored: dict[int, Any] = {} if finished is None else finished.finished(partial(_stored, strategy))
-    decisions = stored.pop(CHOICE, None)
-    if decisions is None and settings.pools:
-        decisions, scores = _judge(strategy, corpus, keys, pool, progress, None, judge_all)
-        if finished is not None and decisions is not None:
-            finished.append(CHOICE, decisions.to_bytes())
-    chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
-    fits = fit_categories(strategy, chosen, pool, progress, stored, finished)
-    if decisions is None and settings.holds_out:
-        decisions, scores = _judge(
-            strategy, corpus, keys, pool, progress, np.array([one.variance for one in fits]), judge_all
-        )
-    return fits, decisions, scores
+@dataclass(eq=False)
+class _Training:
+    """One run: what is fitted to what, and on whose hands.
+
+    keys        of the documents by what they hold, on demand
+    checkpoint  of finished categories, if there is one
+    """
+
+    strategy: Strategy
+    corpus: Corpus
+    keys: Callable[[], np.ndarray]
+    pool: Pool
+    progress: Progress | None
+    judge_all: bool
+    checkpoint: Checkpoint | None = None
+
+    def run(self) -> tuple[list[CategoryFit], Decisions | None, OutOfFold | None]:
+        """Where the variance is chosen together, held-out documents come first; where each fit finds its own, last."""
+        settings, scores = self.strategy.task.settings, None
+        self.strategy.prepare()
+        stored: dict[int, Any] = {} if self.checkpoint is None else self.checkpoint.finished(self._stored)
+        decisions = stored.pop(CHOICE, None)
+        if decisions is None and settings.pools:
+            decisions, scores = self._judge(None)
+            if self.checkpoint is not None and decisions is not None:
+                self.checkpoint.append(CHOICE, decisions.to_bytes())
+        chosen = None if decisions is None or decisions.curve is None else decisions.curve.chosen
+        fits = self.fit_categories(chosen, stored)
+        if decisions is None and settings.holds_out:
+            decisions, scores = self._judge(np.array([one.variance for one in fits]))
+        return fits, decisions, scores
+
+    def _stored(self, number: int, content: bytes) -> CategoryFit | Decisions:
+        """A record of a checkpoint; ValueError for what cannot be one of this training's."""
+        task = self.strategy.task
+        if number == CHOICE:
+            return Decisions.from_bytes(content).check(len(task), calibrated=task.settings.calibrate)
+        if not 0 <= number < self.strategy.units:
+            raise ValueError(f"record {number} is no category's")
+        return CategoryFit.from_bytes(content).check(self.strategy.width)
+
+    def _judge(self, variances: np.ndarray | None) -> tuple[Decisions | None, OutOfFold | None]:
+        """What held-out documents decide, under these variances or one that they choose; None where they are too
+        few."""
+        strategy, task, settings, curve = self.strategy, self.strategy.task, self.strategy.task.settings, None
+        rows = np.arange(len(task)) if settings.joint else sample_rows(task, every=settings.tunes or self.judge_all)
+        folds = shared_folds(task, self.corpus, self.keys)
+        if folds is None or not len(rows):
+            return None, None
+        if variances is None:
+            curve, scores = choose_together(strategy, folds, rows, self.pool, self.progress)
+        else:
+            scores = score_out_of_fold(strategy, folds, rows, variances[rows], self.pool, self.progress)
+        return decide(Judge(task, rows.tolist(), folds), scores, curve), scores
+
+    def fit_categories(self, variance: float | None, fits: dict[int, CategoryFit]) -> list[CategoryFit]:
+        """Every row of the model, in order; those in `fits` as they are, the others appended to the checkpoint."""
+        strategy, checkpoint, progress = self.strategy, self.checkpoint, self.progress
+        count = strategy.units
+        units = [unit for unit in range(count) if unit not in fits]
+        if fits and checkpoint is not None:
+            log.warning("going on after %d of %d categories, from %s", len(fits), count, checkpoint.path)
+        size = min(max(len(units) // (2 * self.pool.size), 8), BLOCK) if strategy.together else 1
+        blocks = [units[first : first + size] for first in range(0, len(units), size)]
+        sizes = map(len, blocks)
+
+        def keep(block: list[int], done: list[CategoryFit]) -> None:
+            if checkpoint is not None:
+                for unit, one in zip(block, done, strict=True):
+                    checkpoint.append(unit, one.to_bytes())
+
+        def tell(blocks_done: int) -> None:
+            if progress is not None:
+                progress("fitting categories", sum(next(sizes) for _ in range(blocks_done)), len(units))
+
+        tell(0)
+        pool = self.pool if len(blocks) > 1 else Threads()
+        fit = partial(type(strategy).fit, variance=variance)
+        results = pool.run_all(fit, strategy, blocks, progress=tell, keep=keep)
+        if count < len(strategy.task):  # all rows at once
+            return results[0]
+        for block, done in zip(blocks, results, strict=True):
+            fits |= zip(block, done, strict=True)
+        return [fits[row] for row in range(count)]
 
 
-def _stored(strategy: Strategy, number: int, content: bytes) -> CategoryFit | Decisions:
-    """A record of a checkpoint; ValueError for what cannot be one of this training's."""
-    if number == CHOICE:
-        return Decisions.from_bytes(content).check(len(strategy.task), calibrated=strategy.task.settings.calibrate)
-    if not 0 <= number < strategy.units:
-        raise ValueError(f"record {number} is no category's")
-    return CategoryFit.from_bytes(content).check(strategy.width)
-
-
-def _judge(
-    strategy: Strategy,
-    corpus: Corpus,
-    keys: Callable[[], np.ndarray],
-    pool: Pool,
-    progress: Progress | None,
-    variances: np.ndarray | None,
-    judge_all: bool = False,
-) -> tuple[Decisions | None, OutOfFold | None]:
-    """What held-out documents decide, under these variances or one that they choose; None where they are too few."""
-    task, settings = strategy.task, strategy.task.settings
-    rows = np.arange(len(task)) if settings.joint else sample_rows(task, every=settings.tunes or judge_all)
-    folds = _folds(task, corpus, keys)
-    if folds is None or not len(rows):
-        return None, None
-    curve = None
-    if variances is None:
-        curve, scores = choose_together(strategy, folds, rows, pool, progress)
-    else:
-        scores = score_out_of_fold(strategy, folds, rows, variances[rows], pool, progress)
-    return decide(Judge(task, rows.tolist(), folds), scores, curve), scores
-
-
-def _folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds | None:
+def shared_folds(task: Task, corpus: Corpus, keys: Callable[[], np.ndarray]) -> Folds | None:
+    """Those by which all categories are held out; None where documents are too few."""
     dealing = _dealing(corpus, task.settings, keys)
     if dealing.keys is not None and len(np.unique(dealing.keys[task.weights > 0.0])) < LEAST:
         log.info("fewer than %d different documents: none is held out, and the variance is by their norms", LEAST)
@@ -314,42 +341,6 @@ def portions(corpus: Corpus, count: int, settings: TrainSettings) -> Folds:
     dealing = _dealing(corpus, settings, partial(_keys, corpus, settings))
     goal = targets(corpus.labels, corpus.exclusive)
     return dealing.folds(goal.member, check_weights(corpus.weights, len(corpus)), count)
-
-
-def fit_categories(
-    strategy: Strategy,
-    variance: float | None,
-    pool: Pool,
-    progress: Progress | None,
-    fits: dict[int, CategoryFit],
-    finished: Checkpoint | None,
-) -> list[CategoryFit]:
-    """Every row of the model, in order; those that are there as they are, the others appended to the checkpoint."""
-    count = strategy.units
-    units = [unit for unit in range(count) if unit not in fits]
-    if fits and finished is not None:
-        log.warning("going on after %d of %d categories, from %s", len(fits), count, finished.path)
-    step = None if progress is None else (lambda done: progress("fitting categories", done, len(units)))
-    if step is not None:
-        step(0)
-    size = min(max(len(units) // (2 * pool.size), 8), BLOCK) if strategy.together else 1
-    blocks = [units[first : first + size] for first in range(0, len(units), size)]
-
-    def keep(block: list[int], done: list[CategoryFit]) -> None:
-        if finished is not None:
-            for unit, one in zip(block, done, strict=True):
-                finished.append(unit, one.to_bytes())
-
-    sizes = map(len, blocks)
-    tell = None if step is None else (lambda done: step(sum(next(sizes) for _ in range(done))))
-    pool = pool if len(blocks) > 1 else Threads()
-    fit = partial(type(strategy).fit, variance=variance)
-    results = pool.run_all(fit, strategy, blocks, progress=tell, keep=keep)
-    if count < len(strategy.task):  # all rows at once
-        return results[0]
-    for block, done in zip(blocks, results, strict=True):
-        fits |= zip(block, done, strict=True)
-    return [fits[row] for row in range(count)]
 
 
 def make_design(
