@@ -1,9 +1,10 @@
-"""Records as tools for labelling export them, turned into plain ones: Label Studio's JSON, Argilla's records.
+"""Records as tools for labelling export them, turned into plain ones: those of Label Studio, Argilla and Prodigy.
 
 Label Studio   {"data": {"text": …}, "annotations": [{"result": [{"value": {"choices": […]}}]}]}, and its JSON-MIN,
                whose choices are a string, or {"choices": […]} where there are several
 Argilla        {"fields": {"text": …}, "responses": {"label": [{"value": …}]}}, and before version 2
                {"inputs": {"text": …}, "annotation": …}
+Prodigy        {"text": …, "label": …, "answer": "accept", "_task_hash": …}, or the choices under "accept"
 
 Of several people's answers those that most of them gave are taken. Where there are answers, skipped or discarded ones
 only, too, a label that was imported with the text does not count. Of several questions (or controls) `label_column`
@@ -34,6 +35,10 @@ def plain_record(record: dict[str, Any], text: str, question: str | None) -> tup
         about, answers = record.get("metadata"), record.get("responses")
         named = {"id": record.get("id"), **(about if isinstance(about, dict) else {})}
         return _answered({**named, **record["fields"]}, answers, _argilla(answers), question)
+    if "_task_hash" in record and record.get("answer") in ("accept", "reject", "ignore"):
+        chosen = record.get("accept", record.get("label")) if record["answer"] == "accept" else None
+        about = {key: value for key, value in record.items() if key not in LABEL_NAMES}
+        return about | {question or "label": _single(chosen)}, set()
     inputs, own = record.get("inputs"), {text, *LABEL_NAMES} & {*record}
     if "annotation" in record and (own <= {text} if isinstance(inputs, dict) else isinstance(inputs, str) and not own):
         texts = inputs if isinstance(inputs, dict) else {text: inputs}
@@ -70,6 +75,10 @@ def _argilla(responses: Any) -> Votes:
     return votes
 
 
+def _single(labels: Any) -> Any:
+    return labels[0] if isinstance(labels, list) and len(labels) == 1 else labels
+
+
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
@@ -89,7 +98,7 @@ def _answered(
     if len(names) == 1 and votes[names[0]]:
         winner = _winner(votes[names[0]])
         key = question or ("label" if len(winner) == 1 else "labels")
-        about[key] = winner[0] if len(winner) == 1 else list(winner)
+        about[key] = _single(list(winner))
     return about, {f"the question {name}" for name in names if votes[name]}
 
 

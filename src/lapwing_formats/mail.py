@@ -43,7 +43,8 @@ class MailReader(FolderReader):
 
     @classmethod
     def begins(cls, text: str, lines: Sequence[str]) -> bool:
-        return bool(re.match(r"From \S+.*\d\d:\d\d", lines[0].strip()) and HEADER.match(lines[1] if lines[1:] else ""))
+        first = f"{lines[0].strip()}\n".encode("utf-8", "replace")
+        return bool(DATED.match(first) and HEADER.match(lines[1] if lines[1:] else ""))
 
     def choose(self, entries: list[Entry]) -> list[Entry]:
         options = self.options

@@ -100,6 +100,9 @@ def test_settings(write: Write) -> None:
     [
         ("Dear Sir,\nthe wheat has come.\n", "text"),
         ("Wheat, corn and oil\nrose\n", "text"),
+        ("Class, dismissed\nHello, world\n", "text"),
+        ("text, which is long, has commas\nand, more, here\n", "text"),
+        ("From here at 10:30 on\nNote: this goes on\n", "text"),
         ("text,label\na,x\n", "csv"),
         ("body\tlabel\na\tx\n", "tsv"),
     ],

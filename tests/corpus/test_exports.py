@@ -119,3 +119,15 @@ def test_a_discarded_record_of_argilla_before_version_2(tmp_path: Path) -> None:
         {"text": "poor", "inputs": {"text": "poor"}, "annotation": "neg", "status": "Discarded"},
     ]
     assert read(tmp_path, *records, labels_required=False).labels == [("pos",), ()]
+
+
+@pytest.mark.parametrize("choices", [False, True])
+def test_what_prodigy_rejects_or_ignores_is_no_label(choices: bool, tmp_path: Path) -> None:
+    def one(label: str, answer: str) -> dict[str, Any]:
+        made = {"accept": [label], "options": [{"id": "pos"}, {"id": "neg"}]} if choices else {"label": label}
+        return {"text": f"{label} {answer}", "_task_hash": 7, "answer": answer, **made}
+
+    records = [one("pos", "accept"), one("neg", "accept"), one("pos", "reject"), one("neg", "ignore")]
+    assert read(tmp_path, *records, labels_required=False).labels == [("pos",), ("neg",), (), ()]
+    own = {"text": "fine", "label": "x", "answer": "reject"}
+    assert read(tmp_path, own).labels == [("x",)]

@@ -122,7 +122,10 @@ def _is_meant(head: bytes, format: str, options: ReadOptions) -> bool:
     encoding = options.encoding or wide_encoding(head) or "utf-8-sig"
     first = re.split(r"[\r\n]", head.decode(encoding, "replace").lstrip(), maxsplit=1)[0]
     separator = separator_of(first, "," if format == "csv" else "\t")
-    names = [name.strip().strip('"').lower() for name in first.split(separator)]
+    cells = first.split(separator)
+    if any(cell.startswith(" ") for cell in cells[1:]):
+        return False  # as a comma in prose
+    names = [name.strip().strip('"').lower() for name in cells]
     labelled = len(names) == 2 and not {*names}.isdisjoint(LABEL_NAMES)
     return options.text_column is not None or "text" in names or labelled
 

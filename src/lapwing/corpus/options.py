@@ -41,8 +41,8 @@ class ReadOptions(ReadParameters):
 
     csv, tsv, and as names of keys jsonl, parquet, arrow, ris; as names of headers mail
     text_column, label_column   a name from the header, or a number from 1
-    time_column      when a document was written, for folds that only look back: numbers, or what sorts as text
-    group_column     documents of one group are left out together
+    time_column      when a document was written, for folds that only look back: numbers, or dates of one form
+    group_column     documents of one group are left out together; an empty cell or null is no group
     numeric_columns, categorical_columns   names of columns whose values are read beside the text, numbers or words; not
                      for mail
     label_separator  a label cell holds several labels, separated by this; makes the source multi-label
