@@ -7,6 +7,7 @@
     lapwing.commands       a click command, under its name
     lapwing.exporters      a function from a model to the text or bytes of a file, under the name of its form
     lapwing.solvers        a function that fits as `lapwing.solvers.newton.fit` does, under its name
+    lapwing.methods        a function of a model, which is then a method of it (lapwing registers its own)
 
 Entry points are read on first use, and a part is imported when it is needed.
 """

@@ -49,7 +49,7 @@ def _message_class() -> Any:
     from email.message import Message
     from email.utils import collapse_rfc2231_value
 
-    class Part(Message):
+    class MimePart(Message):
         """Python's own, of the policy `compat32`, which takes headers of MIME to be without comments and folds, and to
         be valid; a parameter that cannot be read is not there."""
 
@@ -66,7 +66,7 @@ def _message_class() -> Any:
             except (ValueError, TypeError):
                 return failobj
 
-    return Part
+    return MimePart
 
 
 def _body(part: Any, encoding: str) -> str:

@@ -18,7 +18,7 @@ def letters(text: str, lines: Sequence[str]) -> set[str]:
     return set(FIELD.findall(text)) if re.match(r"\.I\s", f"{lines[0].strip()}\n") else set()
 
 
-class Record(NamedTuple):
+class FieldRecord(NamedTuple):
     """One record: the line it begins on, its fields by letter, or what is wrong with it."""
 
     line: int
@@ -26,7 +26,7 @@ class Record(NamedTuple):
     problem: str = ""
 
 
-def records(lines: Iterable[str], longest: int, letters: str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ") -> Iterator[Record]:
+def records(lines: Iterable[str], longest: int, letters: str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ") -> Iterator[FieldRecord]:
     """Records in a stream of lines. A field's content stands on its marker's line, the next ones, or both."""
     begins = 0
     problem = ""
@@ -63,9 +63,9 @@ def records(lines: Iterable[str], longest: int, letters: str = "ABCDEFGHIJKLMNOP
         yield _record(begins, fields, problem)
 
 
-def _record(line: int, fields: dict[str, list[str]], problem: str) -> Record:
+def _record(line: int, fields: dict[str, list[str]], problem: str) -> FieldRecord:
     joined = {letter: "\n".join(part.strip("\r\n") for part in parts) for letter, parts in fields.items()}
     joined = {letter: text.strip() for letter, text in joined.items()}
     if not problem and not joined.get("I"):
         problem = "expected an id after .I, found none"
-    return Record(line, joined, problem)
+    return FieldRecord(line, joined, problem)

@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest
 from sklearn.metrics import brier_score_loss, log_loss
 
 from lapwing.evaluate import calibration
-from lapwing.evaluate.calibration import EDGES, Calibration, mean_deviation, tally, wilson
+from lapwing.evaluate.calibration import EDGES, Reliability, mean_deviation, tally, wilson
 from lapwing.evaluate.confusion import Confusion
 
 
@@ -97,7 +97,7 @@ def test_chance_is_what_probabilities_without_fault_show() -> None:
     drawn = []
     for _ in range(2000):
         counts = tally(proba, rng.random(proba.shape) < proba)
-        drawn.append(Calibration.pooled(counts, exclusive=False).error)
+        drawn.append(Reliability.pooled(counts, exclusive=False).error)
     mean, limit = calibration(proba > 2, proba)[0].chance()
     assert mean == pytest.approx(np.mean(drawn), rel=0.03)
     assert 0.025 < np.mean(np.array(drawn) > limit) < 0.075

@@ -27,7 +27,7 @@ STDIN = "standard input"
 log = logging.getLogger("lapwing")
 
 
-class Block(NamedTuple):
+class DocumentBlock(NamedTuple):
     ids: list[str]
     documents: list[str] | sp.csr_matrix
     labels: list[tuple[str, ...]]
@@ -42,7 +42,7 @@ def standard_input(expected: str) -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def streamed(data: Any, reading: dict[str, Any], model: LinearModel, split: str | None) -> Iterator[Block]:
+def streamed(data: Any, reading: dict[str, Any], model: LinearModel, split: str | None) -> Iterator[DocumentBlock]:
     """Blocks of DATA in bounded memory; "-" is standard input, lines of text unless a format is given.
 
     A model that decides over a whole batch gets all of DATA as one block.
@@ -99,7 +99,7 @@ def _text_lines(options: ReadOptions) -> Iterator[Document]:
     tally.report(STDIN)
 
 
-def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: int) -> Iterator[Block]:
+def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: int) -> Iterator[DocumentBlock]:
     columns = FeatureIndex(model.feature_names) if kind == "vectors" else None
     first = True
     while block := list(islice(documents, size)):
@@ -109,4 +109,4 @@ def _blocks(documents: Iterator[Document], kind: str, model: LinearModel, size: 
                 warn_if_strange(chain.from_iterable(ids for ids, _ in content), columns, model)
             content = columns.of_rows(content)
         first = False
-        yield Block([d.id for d in block], content, [d.labels for d in block])
+        yield DocumentBlock([d.id for d in block], content, [d.labels for d in block])

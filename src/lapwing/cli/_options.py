@@ -126,7 +126,7 @@ def _threads(value: str) -> int:
 
 
 KINDS: dict[str, click.ParamType] = {
-    "prior": click.STRING,
+    "several": click.STRING,
     "number or name": Word(number_or_name),
     "whole or name": Word(_whole_or_name),
     "number or share": Word(_number_or_share, "number or share"),
@@ -161,10 +161,11 @@ def option_of(one: Field[Any]) -> Option:
     elif kind.startswith("tuple[int, int]"):
         how |= {"type": int, "nargs": 2}
     elif kind.startswith("int"):
-        how["type"] = int if known.least is None else click.IntRange(min=int(known.least))
+        most = None if known.most is None else int(known.most)
+        how["type"] = int if known.least is None else click.IntRange(int(known.least), most)
     elif kind.startswith("float"):
         how["type"] = float if known.least is None else click.FloatRange(known.least, known.most)
-    return Option([flag, name], default=default, multiple=known.kind == "prior", **how)
+    return Option([flag, name], default=default, multiple=known.kind == "several", **how)
 
 
 def options_of(*tables: type[Any], after: Mapping[str, Sequence[click.Option]] | None = None) -> list[click.Option]:

@@ -61,20 +61,9 @@ TO_BLANK = str.maketrans("\t\n\r", "   ")
 @reading_options
 @json_option
 def command(
-    model: str,
-    data: str,
-    output: str | None,
-    reading: dict[str, Any],
-    split: str | None,
-    top: int | None,
-    coverage: float | None,
-    abstain: bool,
-    precision: float | None,
-    broader: str | None,
-    cluster: str | None,
-    workers: int | None,
-    as_json: bool,
-) -> None:
+    model: str, data: str, output: str | None, reading: dict[str, Any], broader: str | None, cluster: str | None,
+    workers: int | None, **options: Any,
+) -> None:  # fmt: skip
     """Put the documents of DATA into the categories of MODEL.
 
     DATA is anything `lapwing train` reads, labels not needed; "-", the default, reads one text per line from
@@ -88,7 +77,8 @@ def command(
     """
     from lapwing.formats import load
 
-    _check_promises(coverage, precision, abstain, top)
+    split, asked = options.pop("split"), AnswerOptions(**options)
+    _check_promises(asked)
     check_workers(cluster, workers)
     several = is_pattern(data)
     if not several:
@@ -102,8 +92,7 @@ def command(
     if reading["qrels"]:  # which workers in other folders look for, too
         reading["qrels"] = os.path.abspath(reading["qrels"])
     loaded = load(model)
-    asked = Asked(top, coverage, precision, abstain, as_json)
-    shared = Shared(loaded, reading, split, asked, read_hierarchy(broader, loaded))
+    shared = Answering(loaded, reading, split, asked, read_hierarchy(broader, loaded))
     if not several:
         for answers in answered(shared, data):
             echo(answers)
@@ -115,22 +104,22 @@ def command(
         pool = Threads() if client is None else Cluster(client)
         above = None if broader is None else Path(broader).read_bytes()
         key = (Path(model).read_bytes(), sorted(reading.items()), split, asked, broader, above)
-        there = classify_parts(data, str(output), _all_answers, shared, key, "jsonl" if as_json else "tsv", pool)
+        there = classify_parts(data, str(output), _all_answers, shared, key, "jsonl" if asked.as_json else "tsv", pool)
         if there:
             echo(f"{there} parts were there already", err=True)
 
 
-class Shared(NamedTuple):
+class Answering(NamedTuple):
     """What all documents are answered with."""
 
     model: LinearModel
     reading: dict[str, Any]
     split: str | None
-    asked: Asked
+    asked: AnswerOptions
     hierarchy: Hierarchy | None
 
 
-def answered(shared: Shared, data: Any) -> Iterator[str]:
+def answered(shared: Answering, data: Any) -> Iterator[str]:
     """Lines, a block of documents at a time."""
     from lapwing.cli._documents import streamed
 
@@ -144,11 +133,11 @@ def answered(shared: Shared, data: Any) -> Iterator[str]:
             yield "\n".join(line for document, answer in pairs for line in lines(document, *answer))
 
 
-def _all_answers(shared: Shared, data: Any) -> str:
+def _all_answers(shared: Answering, data: Any) -> str:
     return "".join(f"{answers}\n" for answers in answered(shared, data))
 
 
-class Asked(NamedTuple):
+class AnswerOptions(NamedTuple):
     top: int | None
     coverage: float | None
     precision: float | None
@@ -163,7 +152,7 @@ class Answer(NamedTuple):
     predicted: list[tuple[int, float]]
 
 
-def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:
+def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: AnswerOptions) -> Iterator[Answer]:
     """Document by document; all categories are scored at once only where all are asked for."""
     if asked.coverage is not None or asked.precision is not None or (asked.as_json and asked.top is None):
         yield from _of_all(model, matrix, asked)
@@ -179,7 +168,7 @@ def _answers(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterato
         yield Answer(most_probable, list(zip(places.tolist(), proba.tolist(), strict=True)))
 
 
-def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator[Answer]:
+def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: AnswerOptions) -> Iterator[Answer]:
     """By the probabilities of all categories: of no more documents at a time than have scores that fit in memory."""
     n = matrix.shape[0]
     size = max(SCORES // len(model.classes), 1) if model.decision == "threshold" else n
@@ -195,7 +184,9 @@ def _of_all(model: LinearModel, matrix: sp.csr_matrix, asked: Asked) -> Iterator
             yield Answer(list(enumerate(values.tolist())) if asked.as_json else predicted, predicted)
 
 
-def _named(answer: Answer, model: LinearModel, hierarchy: Hierarchy | None, asked: Asked) -> tuple[Named, Named]:
+def _named(
+    answer: Answer, model: LinearModel, hierarchy: Hierarchy | None, asked: AnswerOptions
+) -> tuple[Named, Named]:
     """What is shown and what is predicted, by name; where asked for with the broader labels."""
     shown, predicted = ([(model.classes[k], p) for k, p in some] for some in answer)
     if hierarchy is None:
@@ -206,12 +197,12 @@ def _named(answer: Answer, model: LinearModel, hierarchy: Hierarchy | None, aske
     return (list({**dict(shown), **dict(added)}.items()) if asked.as_json else added), added
 
 
-def _check_promises(coverage: float | None, precision: float | None, abstain: bool, top: int | None) -> None:
-    if coverage is not None and precision is not None:
+def _check_promises(asked: AnswerOptions) -> None:
+    if asked.coverage is not None and asked.precision is not None:
         raise InputError("--coverage promises sets and --precision single categories; give one of them")
-    if abstain and coverage is None:
+    if asked.abstain and asked.coverage is None:
         raise InputError("--abstain needs --coverage RATE, whose sets of more than one category it leaves out")
-    if top is not None and (coverage is not None or precision is not None):
+    if asked.top is not None and (asked.coverage is not None or asked.precision is not None):
         raise InputError("--top shows the most probable categories, sure or not; leave it out, or the promise")
 
 

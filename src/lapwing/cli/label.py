@@ -32,9 +32,8 @@ STRATEGIES = ("uncertainty", "change", "diverse", "probable", "random")
 @click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 for any free one.")
 @reading_options
 def command(
-    data: str, output: str, model: str | None, categories: tuple[str, ...],
-    prior_words: str | None, sets: bool, strategy: str, every: int,
-    split: str, seed: int, port: int, reading: dict[str, Any],
+    data: str, output: str, model: str | None, categories: tuple[str, ...], prior_words: str | None, port: int,
+    reading: dict[str, Any], **options: Any,
 ) -> None:  # fmt: skip
     """Label the documents of DATA on a page at this machine, those first that teach most.
 
@@ -60,14 +59,13 @@ def command(
         categories = tuple(dict.fromkeys([*categories, *(str(row.category) for row in prior.rows)]))
     with progress_bar() as progress:
         progress.begin("reading documents")
-        pool = read(data, labels_required=False, **reading).part(split)
+        pool = read(data, labels_required=False, **reading).part(options.pop("split"))
         progress.end(len(pool))
         if pool.kind != "text":
             raise InputError(f"{pool.name}: expected texts for people to read, got {pool.kind}")
         announce_compiling()
         session = Session(
-            pool, Answers(output), categories, model=loaded, exclusive=not sets, strategy=strategy, every=every,
-            seed=seed, prior=prior,
+            pool, Answers(output), categories, model=loaded, prior=prior, exclusive=not options.pop("sets"), **options
         )  # fmt: skip
     set_up("warning")
     echo(f"label at http://127.0.0.1:{listener.getsockname()[1]}/ ; Ctrl-C ends it, answers are in {output}", err=True)

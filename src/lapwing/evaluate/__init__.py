@@ -1,7 +1,7 @@
 """Measures of how well decisions and scores fit the labels."""
 
 from lapwing.evaluate.assessment import Assessment, CategoryAssessment, assess, membership
-from lapwing.evaluate.calibration import Calibration, calibration
+from lapwing.evaluate.calibration import Reliability, calibration
 from lapwing.evaluate.conformalize import conformalize
 from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.measures import Evaluation, Tables, auc, evaluate
@@ -12,7 +12,7 @@ from lapwing.evaluate.stored import store_assessment, stored_assessment
 
 __all__ = [
     "Assessment",
-    "Calibration",
+    "Reliability",
     "CategoryAssessment",
     "Comparison",
     "Confusion",

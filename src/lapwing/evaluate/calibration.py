@@ -80,7 +80,7 @@ def span(low: float, high: float) -> str:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Reliability:
     """One category, or several together.
 
     bins            (BINS, 3): probabilities in it, their sum, how many came true
@@ -96,7 +96,7 @@ class Calibration:
     base_brier: float
 
     @classmethod
-    def of(cls, counts: np.ndarray) -> Calibration:
+    def of(cls, counts: np.ndarray) -> Reliability:
         """From one category of a tally."""
         n, _, members, inside, outside, square = counts.sum(axis=0)
         share = members / n if n else math.nan
@@ -105,7 +105,7 @@ class Calibration:
         return cls(counts[:, :3], (inside + outside) * mean, base, square * mean, share * (1.0 - share))
 
     @classmethod
-    def pooled(cls, counts: np.ndarray, exclusive: bool) -> Calibration:
+    def pooled(cls, counts: np.ndarray, exclusive: bool) -> Reliability:
         """From a tally, all categories together."""
         parts = [cls.of(one) for one in counts]
         loss, base, brier, base_brier = (
@@ -193,7 +193,7 @@ def _ln(share: float) -> float:
     return math.log(share) if share > 0.0 else 0.0
 
 
-def calibration(truth: Any, proba: Any, *, exclusive: bool = False) -> tuple[Calibration, Sequence[Calibration]]:
+def calibration(truth: Any, proba: Any, *, exclusive: bool = False) -> tuple[Reliability, Sequence[Reliability]]:
     """All categories together, and each by itself, of (documents, categories) membership and probabilities."""
     counts = tally(np.asarray(proba, dtype=np.float64), np.asarray(truth, dtype=bool))
-    return Calibration.pooled(counts, exclusive), [Calibration.of(one) for one in counts]
+    return Reliability.pooled(counts, exclusive), [Reliability.of(one) for one in counts]

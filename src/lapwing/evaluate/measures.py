@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.errors import InputError
-from lapwing.evaluate.calibration import BINS, Calibration, tally
+from lapwing.evaluate.calibration import BINS, Reliability, tally
 from lapwing.evaluate.confusion import Confusion
 from lapwing.evaluate.ranking import PROPENSITY, Ranking, rank
 from lapwing.evaluate.selective import Selective
@@ -138,9 +138,9 @@ class Evaluation:
         """Share of documents put in their class; for exclusive classes only."""
         return float(self.tables.tp.sum() / max(self.documents, 1)) if self.exclusive else float("nan")
 
-    def calibration(self) -> Calibration:
+    def calibration(self) -> Reliability:
         """Of the probabilities of all categories together."""
-        return Calibration.pooled(self.tally, self.exclusive)
+        return Reliability.pooled(self.tally, self.exclusive)
 
     def _repr_html_(self) -> str:
         """Averages, then every category that occurs."""
@@ -179,7 +179,7 @@ class Evaluation:
                 {
                     "category": label,
                     **{name: _plain(column[k]) for name, column in columns.items()},
-                    "calibration": _plain(Calibration.of(self.tally[k]).to_dict()),
+                    "calibration": _plain(Reliability.of(self.tally[k]).to_dict()),
                 }
                 for k, label in enumerate(self.categories)
             ],

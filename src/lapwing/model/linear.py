@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from itertools import repeat
 from typing import Any, Self
 
@@ -21,6 +20,7 @@ from lapwing.model.explain import Explanation, explain_text
 from lapwing.model.html import model_html
 from lapwing.model.memory import Memory
 from lapwing.model.scoring import Scorer, best
+from lapwing.plugins import plugin
 from lapwing.stats.links import NAMES, as_link, is_model_link, softmax
 from lapwing.text import Weighting
 
@@ -315,24 +315,24 @@ class LinearModel:
         self, category: Hashable | None = None, documents: Any = None, labels: Any = None, **options: Any
     ) -> Any:
         """The words of a category, and how sure each is where the documents trained on are given: `lapwing.summary`."""
-        return import_module("lapwing").summary(self, category, documents, labels, **options)
+        return plugin("methods", "summary")(self, category, documents, labels, **options)
 
     def probability_interval(
         self, category: Hashable | None, documents: Any, labels: Any, new: Any, *, level: float = 0.95
     ) -> np.ndarray:
         """How sure a probability is, given the documents trained on: `lapwing.probability_interval`."""
-        interval: np.ndarray = import_module("lapwing").probability_interval(
+        interval: np.ndarray = plugin("methods", "probability_interval")(
             self, category, documents, labels, new, level=level
         )
         return interval
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn estimator that predicts by this model: `lapwing.to_sklearn`."""
-        return import_module("lapwing").to_sklearn(self)
+        return plugin("methods", "to_sklearn")(self)
 
     def update(self, documents: Any, labels: Any, **options: Any) -> LinearModel:
         """The model after these documents, too, without those before: `lapwing.update`."""
-        updated: LinearModel = import_module("lapwing").update(self, documents, labels, **options)
+        updated: LinearModel = plugin("methods", "update")(self, documents, labels, **options)
         return updated
 
     def predict_set(

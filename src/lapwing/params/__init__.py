@@ -8,6 +8,7 @@ the table ──→ settings (classes that add what hangs on several parameters,
 
 from lapwing.params.parameter import about, check_choices, checked, described, flat, flat_names, parameter, taken, whole
 from lapwing.params.reading import ReadParameters
+from lapwing.params.serving import ServeParameters
 from lapwing.params.table import (
     CrossValidationParameters,
     NgramParameters,
@@ -19,6 +20,7 @@ __all__ = [
     "CrossValidationParameters",
     "NgramParameters",
     "ReadParameters",
+    "ServeParameters",
     "TextParameters",
     "TrainParameters",
     "about",

@@ -121,7 +121,7 @@ class TrainParameters:
     prior: str | Prior = parameter(
         "elasticnet", "laplace, gaussian, elasticnet or jeffreys; or a file of what you know of features, a line each: "
         "feature, mode, variance, sign, category. Give the option twice for both.  [default: elasticnet]", group=MODEL,
-        kind="prior", start=(), python="of the coefficients, by name or as an object of `lapwing.priors`",
+        kind="several", start=(), python="of the coefficients, by name or as an object of `lapwing.priors`",
     )  # fmt: skip
     label_words: float = parameter(
         0.0, "Draw the weights of the words of a category's own name to this, such as 10.", group=MODEL, least=0,

@@ -15,7 +15,7 @@ from lapwing.evaluate.measures import BLOCK_SCORES, memorised, on_unseen
 from lapwing.evaluate.mislabelled import ranked_suspects
 from lapwing.model import LinearModel
 from lapwing.reporting.live import refusal, text_tables, weight_tables
-from lapwing.reporting.mistakes import MOST_MISTAKES, Decision, Reader, Worst, ranked_mistakes
+from lapwing.reporting.mistakes import MOST_MISTAKES, Decision, MistakeReader, Worst, ranked_mistakes
 
 RATES = (0.8, 0.9, 0.95, 0.99)  # of coverage and precision that the page offers
 MOST_SUSPECTS = 40
@@ -131,7 +131,7 @@ def read_documents(
         found = ranked_suspects(proba, truth)
         strange.add(_once(found, truth) if model.exclusive else found, proba, truth, first)
         right &= (truth == chosen).all(axis=1)
-    reader = Reader(model, documents, ids, labels, model.predict(matrix))
+    reader = MistakeReader(model, documents, ids, labels, model.predict(matrix))
 
     def doubt(one: Decision) -> tuple[int, int]:
         return one.document, -1 if model.exclusive else one.row

@@ -61,7 +61,7 @@ def ranked_mistakes(proba: np.ndarray, truth: np.ndarray, chosen: np.ndarray) ->
                 yield rank, float(loss[i]), int(rows[i]), k
 
 
-class Reader:
+class MistakeReader:
     """Documents as the page shows them: cut to a length, with the words that spoke for and against."""
 
     def __init__(

@@ -9,39 +9,18 @@ from dataclasses import dataclass
 
 from lapwing.corpus import Hierarchy
 from lapwing.errors import SettingsError
+from lapwing.params import ServeParameters, described, parameter
 
 LONGEST = 86_400  # seconds
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+@described
 @dataclass(frozen=True)
-class ServeSettings:
-    """
-    host, port      where to listen
-    token           what a client must show; None only on the local host
-    allowed_hosts   names that may stand in the Host header, besides `host` and those of the local host
-    max_body        bytes of a request
-    max_batch       texts in a request
-    timeout         seconds from the first byte of a request to its answer
-    concurrency     requests admitted at a time; others get 503 and Retry-After
-    max_connections   connections held open, requests or not; half of them for any one address
-    reload_every    seconds between looks at the model files; 0 for never
-    grace           seconds that requests under way are given at shutdown
-    broader         what is above which class, for requests that ask for it
-    """
+class ServeSettings(ServeParameters):
+    """What bounds the server."""
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    token: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    max_body: int = 2_000_000
-    max_batch: int = 256
-    timeout: float = 10.0
-    concurrency: int = 32
-    max_connections: int = 1000
-    reload_every: float = 1.0
-    grace: float = 10.0
-    broader: Hierarchy | None = None
+    broader: Hierarchy | None = parameter(None, python="what is above which class, for requests that ask for it")
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_batch", "concurrency", "max_connections"):

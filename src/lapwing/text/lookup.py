@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lapwing.text.order import in_order
-from lapwing.text.reading import Reader, larger
+from lapwing.text.reading import TextReader, larger
 from lapwing.text.rows import in_threads
 from lapwing.text.stemming import Written, written, written_terms
 from lapwing.text.weighting import idf, tf
@@ -92,7 +92,7 @@ class _Lookup:
         self.settings, self.terms = weighting.settings, weighting.terms
         self.idf = idf(np.append(weighting.document_frequency, 0), weighting.n_documents, weighting.settings)
         self.column_of = weighting._column_of
-        self.reader = Reader(weighting.settings, False)
+        self.reader = TextReader(weighting.settings, False)
         self.new: Written = np.empty(0, np.uint8), np.zeros(1, np.int64)  # terms of tokens that the model has not
         self.gap_of = np.empty(0, np.int64)  # of each, the term of the model that it stands before
         self.term_of = np.empty(0, np.int64)  # of every token, -1 for none

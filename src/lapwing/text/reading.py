@@ -83,7 +83,7 @@ def read_tokens(
     """The tokens of every document, counted or one after the other."""
     if plain:
         return _read_plain(batches, settings, counting)
-    return _read_kernel(batches, [Reader(settings, counting) for _ in range(n_jobs)])
+    return _read_kernel(batches, [TextReader(settings, counting) for _ in range(n_jobs)])
 
 
 def read_terms(
@@ -117,7 +117,7 @@ def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: 
     return Tokens(tokens, [block])
 
 
-def _read_kernel(batches: Iterable[list[str]], readers: Sequence[Reader]) -> Tokens:
+def _read_kernel(batches: Iterable[list[str]], readers: Sequence[TextReader]) -> Tokens:
     """Each thread has a reader with a table of its own; what comes out does not depend on them."""
     n_jobs = len(readers)
     if n_jobs == 1:
@@ -168,7 +168,7 @@ class _Shared:
             self._batches = iter(())  # type: ignore[assignment]
 
 
-class Reader:
+class TextReader:
     """A table of tokens, and what was read with it: batches, each with the ends of its documents among the entries."""
 
     def __init__(self, settings: TextSettings, counting: bool) -> None:
@@ -217,7 +217,7 @@ class Reader:
         self.batches.append((i, ends))
 
 
-class _StemmingReader(Reader):
+class _StemmingReader(TextReader):
     """Its tokens are in order by what becomes of them."""
 
     def __init__(self, settings: TextSettings, counting: bool) -> None:
