@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from serve.start import Server
 
@@ -68,15 +67,17 @@ def server(cases: dict[str, Case]) -> Iterator[Server]:
 
 
 @pytest.fixture
-def tools(tmp_path: Path, server: Server, chromium: Any) -> Tools:
-    return Tools(tmp_path, server, chromium)
+def tools(tmp_path: Path, server: Server, request: pytest.FixtureRequest, face: str) -> Tools:
+    if face == "ONNX":
+        pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    if face == "JavaScript" and shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    return Tools(tmp_path, server, request.getfixturevalue("chromium") if "browser" in face else None)
 
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("name", CASES)
 def test_cell(name: str, face: str, cases: dict[str, Case], tools: Tools) -> None:
-    if face == "JavaScript" and shutil.which("node") is None:
-        pytest.skip("Node is not installed")
     case, sentence = cases[name], by_kind(REFUSED, name, face)
     if sentence is not None:
         with pytest.raises(Refused, match=sentence):
