@@ -6,7 +6,6 @@ document has as many as its words have together.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,38 +13,23 @@ import scipy.sparse as sp
 
 from lapwing.text.listed import Make, listed, meanwhile, now
 from lapwing.text.order import Placed, merged, names
-from lapwing.text.plain import PlainTerms
 from lapwing.text.reading import Tokens, larger, read_terms, read_tokens
 from lapwing.text.rows import Block, Counted, cut, in_order, in_threads
 from lapwing.text.settings import TextSettings
+from lapwing.text.stemming import written
 
 CHUNK = 1 << 16  # terms of documents that are counted at a time
 
 
-def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counted:
-    """The n-grams of every document, counted in Python or in the kernels."""
-    if plain:
-        return _count_plain(batches, settings)
+def count_bags(batches: Iterable[list[str]], settings: TextSettings, *, n_jobs: int = 1) -> Counted:
+    """The n-grams of every document."""
     if settings.inside_words:
         return _count_inside(batches, settings, n_jobs)
-    return _count(read_terms(batches, settings, counting=False, plain=plain, n_jobs=n_jobs), settings, n_jobs)
-
-
-def _count_plain(batches: Iterable[list[str]], settings: TextSettings) -> Counted:
-    ids: dict[str, int] = {}
-    terms = PlainTerms(settings)
-    bags = [Counter(terms(text)) for batch in batches for text in batch]
-    indices = np.array([ids.setdefault(name, len(ids)) for bag in bags for name in bag], dtype=np.int32)
-    counts = np.array([n for bag in bags for n in bag.values()], dtype=np.int32)
-    names = sorted(ids)
-    rank = np.empty(len(names), np.int32)
-    rank[[ids[name] for name in names]] = np.arange(len(names))
-    block = Block(np.cumsum([0, *map(len, bags)]), indices, counts, rank, np.arange(len(bags)))
-    return names, in_order([block], names, plain=True)
+    return _count(read_terms(batches, settings, counting=False, n_jobs=n_jobs), settings, n_jobs)
 
 
 def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: int) -> Counted:
-    words = read_tokens(batches, settings, counting=True, plain=False, n_jobs=n_jobs)
+    words = read_tokens(batches, settings, counting=True, n_jobs=n_jobs)
     letters = sorted({" "}.union(*words.tokens))
     number = {letter: i for i, letter in enumerate(letters)}
     spelled = [f" {word} " for word in words.tokens]
@@ -54,7 +38,7 @@ def _count_inside(batches: Iterable[list[str]], settings: TextSettings, n_jobs: 
     place, counts, every = np.arange(len(letters), dtype=np.int32), np.empty(0, np.int32), np.arange(len(spelled))
     blocks = [Block(starts[a : b + 1], numbers, counts, place, every[a:b]) for a, b in cut(starts, n_jobs)]
     terms, pieces = _count(Tokens(letters, blocks), settings, n_jobs, whole=True)
-    matrix = in_order(words.blocks, words.tokens, plain=False, n_jobs=n_jobs)
+    matrix = in_order(words.blocks, words.tokens, n_jobs=n_jobs)
     with in_threads(n_jobs) as run:
         rows = list(run(lambda some: _product(matrix[slice(*some)], pieces), cut(matrix.indptr, n_jobs)))
     return terms, sp.vstack(rows, "csr") if n_jobs > 1 else rows[0]
@@ -86,7 +70,7 @@ def _count(read: Tokens, settings: TextSettings, n_jobs: int, *, whole: bool = F
         moved[again] = np.arange(len(names), dtype=np.int32)
         places = [moved[place] for place in places]
     blocks = [block._replace(place=place) for block, place in zip(blocks, places, strict=True)]
-    return names, in_order(blocks, names, plain=False, n_jobs=n_jobs)
+    return names, in_order(blocks, names, n_jobs=n_jobs)
 
 
 def _count_some(block: Block, settings: TextSettings, bits: int, whole: bool) -> tuple[Placed, Block]:
@@ -159,22 +143,15 @@ def _names(
     mask, in_a_word = np.uint64((1 << bits) - 1), 64 // bits
     low = low if longest > in_a_word else low[:0].copy()  # not to be kept for nothing
     joint = np.frombuffer(settings.joint.encode(), np.uint8)
-    written: list[np.ndarray] = []  # once a name is wanted
+    letters: list[np.ndarray] = []  # once a name is wanted
 
     def make(first: int, past: int) -> list[str]:
-        if not written:
-            written[:] = _written(terms)
+        if not letters:
+            letters[:] = written(terms)
         items = np.zeros((past - first, longest), np.int32)
         for k in range(longest):
             words, place = (high, k) if k < in_a_word else (low, k - in_a_word)
             items[:, k] = (words[first:past] >> np.uint64(64 - bits * (place + 1))) & mask
-        return names(spelled(items, joint, *written))
+        return names(spelled(items, joint, *letters))
 
     return make
-
-
-def _written(terms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """(spelling, ends) of the terms, in UTF-8: term t is spelling[ends[t]:ends[t+1]]. None of them has a line feed."""
-    letters = np.frombuffer("\n".join([*terms, ""]).encode(), np.uint8)
-    feeds = np.flatnonzero(letters == 10)
-    return letters[letters != 10], np.append(0, feeds - np.arange(len(feeds)))

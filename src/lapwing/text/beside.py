@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from lapwing.corpus import Record
 from lapwing.errors import InputError
 from lapwing.text.design import Design, Weighting
-from lapwing.text.lookup import Result
+from lapwing.text.lookup import Result, copied
+from lapwing.text.rows import stacked
 
 MOST_LEVELS = 1000  # of a categorical column; one with more is rather a text or a number
 
@@ -129,14 +130,12 @@ class WithColumns(Weighting):
     def texts(self, documents: Any) -> list[Record]:
         return self.beside.records(documents)
 
-    def vectors(self, documents: Iterable[Any], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
-        records = self.texts(documents)
-        return joined(super().vectors(records, method=method, n_jobs=n_jobs), self.beside.matrix(records))
-
     def each(
-        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, n_jobs: int = 1
+        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, method: str = "auto", n_jobs: int = 1
     ) -> Iterable[Result]:
-        return [use(self.vectors(documents, n_jobs=n_jobs))]
+        records = self.texts(documents)
+        text = stacked(super().each(records, copied, method=method, n_jobs=n_jobs))
+        return [use(joined(text, self.beside.matrix(records)))]
 
     def rows(self, documents: Any) -> list[tuple[list[int], list[float]]] | None:
         if not isinstance(documents, list | tuple):

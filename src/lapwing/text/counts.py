@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from lapwing.text.bags import count_bags
 from lapwing.text.listed import now
+from lapwing.text.plain import count_plain
 from lapwing.text.reading import in_batches, read_terms
 from lapwing.text.rows import Counted, Counts, in_order
 from lapwing.text.settings import TextSettings
@@ -32,7 +33,9 @@ def count_batches(batches: Iterable[list[str]], settings: TextSettings, *, plain
 
 def counted(batches: Iterable[list[str]], settings: TextSettings, *, plain: bool, n_jobs: int = 1) -> Counted:
     """The same, without waiting for the terms' names."""
+    if plain:
+        return count_plain(batches, settings)
     if settings.is_bag:
-        return count_bags(batches, settings, plain=plain, n_jobs=n_jobs)
-    read = read_terms(batches, settings, counting=True, plain=plain, n_jobs=n_jobs)
-    return read.tokens, in_order(read.blocks, read.tokens, plain=plain, n_jobs=n_jobs)
+        return count_bags(batches, settings, n_jobs=n_jobs)
+    read = read_terms(batches, settings, counting=True, n_jobs=n_jobs)
+    return read.tokens, in_order(read.blocks, read.tokens, n_jobs=n_jobs)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,11 +20,10 @@ from lapwing.text.reading import in_batches
 from lapwing.text.rows import Counted, document_frequency, in_csr, same_threads, stacked
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import bag_spans
-from lapwing.text.weighting import OFTEN, idf, tf, weigh
+from lapwing.text.weighting import OFTEN, Row, idf, tf, together, weigh, weigh_row
 
 FEW_CHARACTERS, FEW_DOCUMENTS = 30_000, 64  # plain Python reads so much as fast as kernels do once they are loaded
 PLAIN_CHARACTERS = 1_000_000  # which takes as long as reading so many
-KINDS = ((0, np.int32), (1, np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,45 +63,35 @@ class Weighting:
         """Documents as their texts, which they are unless there are columns beside them (text/beside.py)."""
         return documents
 
-    def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
+    def vectors(self, documents: Iterable[Any], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
         """(n, d) weights of `documents`; what training never saw counts in the norm only."""
-        return self._vectors(*self._batches(documents, method), n_jobs)
+        return stacked(self.each(documents, copied, method=method, n_jobs=n_jobs))
 
     def each(
-        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, n_jobs: int = 1
+        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, method: str = "auto", n_jobs: int = 1
     ) -> Iterable[Result]:
         """What `use` makes of the vectors of some documents after the other. They are good until it returns."""
-        batches, plain = self._batches(documents, "auto")
-        if plain or self.settings.is_bag:
-            return [use(self._vectors(batches, plain, n_jobs))]
-        width = len(self.columns)
-        return self._lookups.each(batches, lambda part: use(in_csr(part, (len(part[0]) - 1, width))), n_jobs)
-
-    def _batches(self, documents: Iterable[str], method: str) -> tuple[Iterator[list[str]], bool]:
         plain_below = max(PLAIN_CHARACTERS - self._read[0], FEW_CHARACTERS)
-        return in_batches(documents, self.settings, method, plain_below=plain_below)
+        batches, plain = in_batches(documents, self.settings, method, plain_below=plain_below)
+        if not plain and not self.settings.is_bag:
+            return self._lookups.each(batches, use, n_jobs)
+        width = len(self.columns)
+        if plain:
+            texts = [text for batch in batches for text in batch]
+            self._read[0] += sum(map(len, texts))
+            parts = together([self._row(text) for text in texts])
+            return [use(in_csr(parts, (len(texts), width)))]
+        counts = count_batches(batches, self.settings, plain=False, n_jobs=n_jobs)
+        unknown = len(self.terms)
+        known = np.fromiter((self.index.get(t, unknown) for t in counts.terms), np.int64, len(counts.terms))
+        frequency, column_of = np.append(self.document_frequency, 0)[known], self._column_of[known]
+        weights = weigh(counts.matrix, frequency, self.n_documents, self.settings, column_of, width, n_jobs=n_jobs)
+        return [use(weights)]
 
     @cached_property
     def _read(self) -> list[int]:
         """Characters that plain Python has read so far: many small requests are worth kernels, too."""
         return [0]
-
-    def _vectors(self, batches: Iterable[list[str]], plain: bool, n_jobs: int) -> sp.csr_matrix:
-        width = len(self.columns)
-        if plain:
-            texts = [text for batch in batches for text in batch]
-            self._read[0] += sum(map(len, texts))
-            rows = [self._row(text) for text in texts]
-            columns, values = (np.array([one for row in rows for one in row[k]], dtype) for k, dtype in KINDS)
-            indptr = np.cumsum([0, *(len(row[0]) for row in rows)], dtype=np.int32)
-            return in_csr((indptr, columns, values), (len(rows), width))
-        if not self.settings.is_bag:
-            return stacked(self._lookups.each(batches, copied, n_jobs), width)
-        counts = count_batches(batches, self.settings, plain=False, n_jobs=n_jobs)
-        unknown = len(self.terms)
-        known = np.fromiter((self.index.get(t, unknown) for t in counts.terms), np.int64, len(counts.terms))
-        frequency, column_of = np.append(self.document_frequency, 0)[known], self._column_of[known]
-        return weigh(counts.matrix, frequency, self.n_documents, self.settings, column_of, width, n_jobs=n_jobs)
 
     @cached_property
     def _lookups(self) -> Lookups:
@@ -121,7 +109,7 @@ class Weighting:
         )
 
     @cached_property
-    def _tf_of(self) -> Sequence[float] | dict[int, float]:
+    def _tf_of(self) -> Sequence[float]:
         """What small counts weigh."""
         return [0.0, *(tf(n, self.settings) for n in range(1, OFTEN))]
 
@@ -134,23 +122,13 @@ class Weighting:
             return None
         return [self._row(self.settings.prepared(text)) for text in documents]
 
-    def _row(self, text: str) -> tuple[list[int], list[float]]:
-        """The columns of a text and their values, as weighting.py `weigh` has them, to the bit."""
-        (idf_of, column_of), tf_of, squares = self._per_term, self._tf_of, 0.0
+    def _row(self, text: str) -> Row:
+        """The columns of a text and their values."""
         places, times = self._placed(text)
+        tf_of: Any = self._tf_of
         if max(times, default=0) >= len(tf_of):
             tf_of = {n: tf(n, self.settings) for n in times}
-        values = [tf_of[n] * idf_of[t] for n, t in zip(times, places, strict=True)]
-        for value in values:  # one after the other, which `sum` is not in every Python
-            squares += value * value
-        if self.settings.cosine and squares > 0.0:
-            norm = math.sqrt(squares)
-            values = [value / norm for value in values]
-        columns = [column_of[t] for t in places]
-        if min(columns, default=0) < 0:
-            values = [value for value, column in zip(values, columns, strict=True) if column >= 0]
-            columns = [column for column in columns if column >= 0]
-        return columns, values
+        return weigh_row(places, times, tf_of, *self._per_term, self.settings.cosine)
 
     def spans(self, text: str) -> dict[str, tuple[tuple[int, int], ...]]:
         """Where each term stands in the text."""

@@ -12,10 +12,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing.text.order import in_order
 from lapwing.text.reading import TextReader, larger
-from lapwing.text.rows import in_threads
+from lapwing.text.rows import in_csr, in_threads
 from lapwing.text.stemming import Written, written, written_terms
 from lapwing.text.weighting import idf, tf
 
@@ -27,7 +28,6 @@ REMEMBERED = 1 << 18  # tokens; with more a table is given up
 LOGARITHMS = 1 << 16  # of counts up to here all are at hand, of others those that occur
 
 Result = TypeVar("Result")
-Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, columns, weights
 
 
 def _some(terms: Written, which: np.ndarray) -> Written:
@@ -46,10 +46,9 @@ def _added(terms: Written, more: Written) -> Written:
     return np.append(terms[0], more[0]), np.append(terms[1], terms[1][-1] + more[1][1:])
 
 
-def copied(part: Part) -> Part:
+def copied(part: sp.csr_matrix) -> sp.csr_matrix:
     """Not to change with the next."""
-    indptr, columns, weights = part
-    return indptr, columns.copy(), weights.copy()
+    return in_csr((part.indptr, part.indices.copy(), part.data.copy()), part.shape)
 
 
 class Lookups:
@@ -62,7 +61,9 @@ class Lookups:
     def __reduce__(self) -> tuple[Any, ...]:
         return Lookups, (self.weighting,)
 
-    def each(self, batches: Iterable[list[str]], use: Callable[[Part], Result], n_jobs: int) -> Iterator[Result]:
+    def each(
+        self, batches: Iterable[list[str]], use: Callable[[sp.csr_matrix], Result], n_jobs: int
+    ) -> Iterator[Result]:
         """What `use` makes of the documents as vectors, some after the other, in their order.
 
         It has them until it returns: then others take their place in memory.
@@ -91,7 +92,7 @@ class _Lookup:
     def __init__(self, weighting: Weighting) -> None:
         self.settings, self.terms = weighting.settings, weighting.terms
         self.idf = idf(np.append(weighting.document_frequency, 0), weighting.n_documents, weighting.settings)
-        self.column_of = weighting._column_of
+        self.column_of, self.width = weighting._column_of, len(weighting.columns)
         self.reader = TextReader(weighting.settings, False)
         self.new: Written = np.empty(0, np.uint8), np.zeros(1, np.int64)  # terms of tokens that the model has not
         self.gap_of = np.empty(0, np.int64)  # of each, the term of the model that it stands before
@@ -101,7 +102,7 @@ class _Lookup:
         self.rows_of = np.empty(0, np.int32), np.empty(0)
         self._rank(np.empty(0, np.int32))
 
-    def rows(self, batches: list[list[str]]) -> Part:
+    def rows(self, batches: list[list[str]]) -> sp.csr_matrix:
         reader = self.reader
         reader.begin()
         for i, batch in enumerate(batches):
@@ -119,7 +120,7 @@ class _Lookup:
         indptr = weigh(
             ends, reader.numbers, self.rank_of, *self.ranks, self.tf, self.settings.cosine, *self.room, columns, weights
         )
-        return indptr, columns[: indptr[-1]], weights[: indptr[-1]]
+        return in_csr((indptr, columns[: indptr[-1]], weights[: indptr[-1]]), (len(indptr) - 1, self.width))
 
     def _resolve(self) -> None:
         """The terms of tokens that were met for the first time."""

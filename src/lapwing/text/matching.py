@@ -116,14 +116,11 @@ class NgramWeighting(Weighting):
     def gapped(self) -> Gapped:
         return Gapped(self._with_gaps)
 
-    def vectors(self, documents: Iterable[str], *, method: str = "auto", n_jobs: int = 1) -> sp.csr_matrix:
-        """(n, d) 1.0 where the document has the n-gram."""
-        return self.match(sequences(documents, self.settings, method=method), method=method)
-
     def each(
-        self, documents: Iterable[Any], use: Callable[[sp.csr_matrix], Result], *, n_jobs: int = 1
+        self, documents: Iterable[str], use: Callable[[sp.csr_matrix], Result], *, method: str = "auto", n_jobs: int = 1
     ) -> Iterable[Result]:
-        return [use(self.vectors(documents, n_jobs=n_jobs))]
+        """The same for (n, d) 1.0 where the document has the n-gram."""
+        return [use(self.match(sequences(documents, self.settings, method=method), method=method))]
 
     def rows(self, documents: Any) -> None:
         return None

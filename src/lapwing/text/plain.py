@@ -1,4 +1,7 @@
-"""The terms of a text in plain Python, for small inputs: what becomes of a token is found once and remembered."""
+"""Texts to terms, counts and weights in plain Python, for small inputs: what becomes of a token is remembered.
+
+The bits are those of the kernels.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.text.rows import check_size
 from lapwing.text.settings import TextSettings
-from lapwing.text.stemming import stemmed, terms_of
+from lapwing.text.stemming import stemmed
 from lapwing.text.tokens import tokenize
 
 REMEMBERED = 1 << 16  # tokens; then it begins anew
@@ -26,37 +33,39 @@ class PlainTerms:
         self._known: dict[str, Any] = {}  # token → term, None for a stop word; inside words → all its n-grams
 
     def __call__(self, text: str) -> Iterable[str]:
-        tokens, settings = tokenize(text, self.settings), self.settings
+        return self.of(tokenize(text, self.settings))
+
+    def of(self, tokens: list[str]) -> Iterable[str]:
+        """What is counted of these tokens, which stand one after the other."""
+        settings = self.settings
         if settings.tokens == "char":
             return self._pieces("".join(tokens), settings.lengths[0])
-        if not settings.is_bag and not settings.stems and not settings.stop_set:
-            return tokens
-        known = self._known  # another thread may begin anew
-        try:
-            terms = list(map(known.__getitem__, tokens))
-        except KeyError:
-            known = self._remember(known, tokens)
-            terms = [known[token] for token in tokens]
+        terms = self.in_turn(tokens)
         if settings.inside_words:
             return chain.from_iterable(terms)
         if settings.is_bag:
             return self._runs(terms)
-        return [term for term in terms if term is not None]
+        return [term for term in terms if term is not None] if None in terms else terms
 
-    def _remember(self, known: dict[str, Any], tokens: list[str]) -> dict[str, Any]:
-        """With what becomes of these, too."""
-        if len(known) > REMEMBERED:
-            known = self._known = {}
-        new = [token for token in dict.fromkeys(tokens) if token not in known]
-        known.update(zip(new, self._become(new), strict=True))
-        return known
+    def in_turn(self, tokens: list[str]) -> list[Any]:
+        """What becomes of each token."""
+        settings, known = self.settings, self._known
+        if not settings.stems and not settings.stop_set and not settings.inside_words:
+            return tokens
+        try:
+            return list(map(known.__getitem__, tokens))
+        except KeyError:
+            if len(known) > REMEMBERED:
+                known = self._known = {}  # another thread may begin anew, too
+            new = [token for token in dict.fromkeys(tokens) if token not in known]
+            known.update(zip(new, self._become(new), strict=True))
+            return [known[token] for token in tokens]
 
-    def _become(self, tokens: list[str]) -> Iterable[Any]:
+    def _become(self, tokens: list[str]) -> list[Any]:
         if self.settings.inside_words:
             shortest = self.settings.lengths[0]
-            return (self._pieces(f" {token} ", min(shortest, len(token) + 2)) for token in tokens)
-        terms, term_of = terms_of(tokens, self.settings)
-        return (terms[t] if t >= 0 else None for t in term_of.tolist())
+            return [self._pieces(f" {token} ", min(shortest, len(token) + 2)) for token in tokens]
+        return [term or None for term in stemmed(tokens, self.settings)]
 
     def _pieces(self, text: str, shortest: int) -> list[str]:
         longest = min(self.settings.lengths[1], len(text))
@@ -96,7 +105,7 @@ class PlacedTerms:
         places = sorted(counts)
         new, places = places[: (cut := bisect_left(places, 0))], places[cut:]
         times, at = list(map(counts.__getitem__, places)), len(places)
-        for k in sorted(new, key=lambda k: known.names[~k], reverse=True):
+        for _, k in sorted([(known.names[~k], k) for k in new], reverse=True):
             at = bisect_left(places, known.gaps[~k], hi=at)  # before the one that was put there last
             places.insert(at, len(self.terms))
             times.insert(at, counts[k])
@@ -109,19 +118,14 @@ class PlacedTerms:
             known = self._known
             new = [token for token in dict.fromkeys(tokens) if token not in known.of_token]
             for token, term in zip(new, stemmed(new, self.settings), strict=True):
-                known.of_token[token] = self._place(term, known)
+                place = self.index.get(term) if term else NO_TERM
+                if place is None:
+                    place = known.new.setdefault(term, ~len(known.names))
+                    if place == ~len(known.names):
+                        known.names.append(term)
+                        known.gaps.append(bisect_left(self.terms, term))
+                known.of_token[token] = place
             return known
-
-    def _place(self, term: str, known: _Places) -> int:
-        if not term:
-            return NO_TERM
-        if (place := self.index.get(term)) is not None:
-            return place
-        if term not in known.new:
-            known.names.append(term)
-            known.gaps.append(bisect_left(self.terms, term))
-            known.new[term] = ~(len(known.names) - 1)
-        return known.new[term]
 
 
 class _Places:
@@ -132,3 +136,35 @@ class _Places:
         self.new: dict[str, int] = {}
         self.names: list[str] = []
         self.gaps: list[int] = []
+
+
+def count_plain(batches: Iterable[list[str]], settings: TextSettings) -> tuple[list[str], sp.csr_matrix]:
+    """The terms of all documents, sorted, and how often each document has each."""
+    terms, read = _read(batches, settings)
+    bags = [Counter(terms.of(tokens)) for tokens in read]
+    sizes = list(map(len, bags))
+    check_size(sum(sizes))
+    names = sorted(set().union(*bags))
+    place = dict(zip(names, range(len(names)), strict=True))
+    columns = np.fromiter(map(place.__getitem__, chain.from_iterable(bags)), np.int32, sum(sizes))
+    counts = np.fromiter(chain.from_iterable(map(dict.values, bags)), np.int32, sum(sizes))
+    matrix = sp.csr_matrix((counts, columns, np.cumsum([0, *sizes])), shape=(len(bags), len(names)))
+    matrix.sort_indices()
+    return names, matrix
+
+
+def sequences_plain(batches: Iterable[list[str]], settings: TextSettings) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The terms of all documents, sorted; of each token its term, -1 for a stop word; and where documents begin."""
+    terms, tokens = _read(batches, settings)
+    read = [terms.in_turn(one) for one in tokens]
+    names = sorted(set().union(*read) - {None})
+    place: dict[Any, int] = dict(zip([*names, None], [*range(len(names)), -1], strict=True))
+    ends = np.cumsum([0, *map(len, read)], dtype=np.int64)
+    return names, np.fromiter(map(place.__getitem__, chain.from_iterable(read)), np.int32, int(ends[-1])), ends
+
+
+def _read(batches: Iterable[list[str]], settings: TextSettings) -> tuple[PlainTerms, list[list[str]]]:
+    """The tokens of every document, and what knows all their terms."""
+    terms, read = PlainTerms(settings), [tokenize(text, settings) for batch in batches for text in batch]
+    terms.in_turn(list(set().union(*read)))
+    return terms, read

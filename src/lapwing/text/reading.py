@@ -1,12 +1,8 @@
-"""Documents to numbered tokens: in batches, by plain Python or by the kernel, on one thread or several.
-
-Nothing here loops over tokens in Python but for inputs too small to be worth loading Numba for.
-"""
+"""Documents in batches, and to numbered tokens by the kernel, on one thread or several: nothing loops over tokens."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
@@ -20,7 +16,6 @@ from lapwing.text.rows import Block, in_threads
 from lapwing.text.settings import TextSettings
 from lapwing.text.stemming import in_kernel, stems_of, terms_of
 from lapwing.text.table import token_table
-from lapwing.text.tokens import tokenize
 
 BATCH_CHARACTERS = 1 << 18  # of a call of the kernel: they stay in the cache
 SMALL = 1 << 23  # entries that arrays may have room for ahead
@@ -77,47 +72,21 @@ def _batches(
         progress(len(batch))
 
 
-def read_tokens(
-    batches: Iterable[list[str]], settings: TextSettings, *, counting: bool, plain: bool, n_jobs: int = 1
-) -> Tokens:
+def read_tokens(batches: Iterable[list[str]], settings: TextSettings, *, counting: bool, n_jobs: int = 1) -> Tokens:
     """The tokens of every document, counted or one after the other."""
-    if plain:
-        return _read_plain(batches, settings, counting)
-    return _read_kernel(batches, [TextReader(settings, counting) for _ in range(n_jobs)])
+    return _read(batches, [TextReader(settings, counting) for _ in range(n_jobs)])
 
 
-def read_terms(
-    batches: Iterable[list[str]], settings: TextSettings, *, counting: bool, plain: bool, n_jobs: int = 1
-) -> Tokens:
+def read_terms(batches: Iterable[list[str]], settings: TextSettings, *, counting: bool, n_jobs: int = 1) -> Tokens:
     """The same with terms in place of tokens; stop words have negative places."""
-    if not plain and in_kernel(settings):
-        return _read_kernel(batches, [_StemmingReader(settings, counting) for _ in range(n_jobs)])
-    read = read_tokens(batches, settings, counting=counting, plain=plain, n_jobs=n_jobs)
+    if in_kernel(settings):
+        return _read(batches, [_StemmingReader(settings, counting) for _ in range(n_jobs)])
+    read = read_tokens(batches, settings, counting=counting, n_jobs=n_jobs)
     terms, term_of = terms_of(read.tokens, settings)
     return Tokens(terms, [block._replace(place=term_of[block.place]) for block in read.blocks])
 
 
-def _read_plain(batches: Iterable[list[str]], settings: TextSettings, counting: bool) -> Tokens:
-    ids: dict[str, int] = {}
-    numbers: list[int] = []
-    counts: list[int] = []
-    ends = [0]
-    for document in (d for batch in batches for d in batch):
-        tokens = tokenize(document, settings)
-        counted = Counter(tokens) if counting else {}
-        numbers.extend(ids.setdefault(token, len(ids)) for token in counted or tokens)
-        counts.extend(counted.values())
-        ends.append(len(numbers))
-    tokens = sorted(ids)
-    place = np.empty(len(ids), np.int32)
-    place[[ids[token] for token in tokens]] = np.arange(len(ids), dtype=np.int32)
-    block = Block(
-        np.array(ends), np.array(numbers, np.int32), np.array(counts, np.int32), place, np.arange(len(ends) - 1)
-    )
-    return Tokens(tokens, [block])
-
-
-def _read_kernel(batches: Iterable[list[str]], readers: Sequence[TextReader]) -> Tokens:
+def _read(batches: Iterable[list[str]], readers: Sequence[TextReader]) -> Tokens:
     """Each thread has a reader with a table of its own; what comes out does not depend on them."""
     n_jobs = len(readers)
     if n_jobs == 1:

@@ -50,22 +50,14 @@ def ends_of(blocks: Sequence[Block]) -> np.ndarray:
     return np.cumsum(ends, out=ends)
 
 
-def in_order(blocks: Sequence[Block], names: Sequence[str], *, plain: bool, n_jobs: int = 1) -> sp.csr_matrix:
+def in_order(blocks: Sequence[Block], names: Sequence[str], *, n_jobs: int = 1) -> sp.csr_matrix:
     """(documents, names) of counts: the column of a number is its place. Meanwhile names are made.
 
     Negative places are left out, and those of one document that are the same added up.
     """
     starts = ends_of(blocks)
     shape = (len(starts) - 1, len(names))
-    _check_size(int(starts[-1]))
-    if plain:
-        (block,) = blocks
-        columns = block.place[block.numbers]
-        kept = columns >= 0
-        indptr = np.concatenate(([0], np.cumsum(kept)))[block.ends].astype(np.int32)
-        matrix = sp.csr_matrix((block.counts[kept], columns[kept], indptr), shape=shape)
-        matrix.sum_duplicates()  # which sorts
-        return matrix
+    check_size(int(starts[-1]))
     from lapwing.kernels import rows
 
     indices, data = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
@@ -83,7 +75,7 @@ def in_order(blocks: Sequence[Block], names: Sequence[str], *, plain: bool, n_jo
     return in_csr((indptr, indices, data), shape)
 
 
-def _check_size(size: int) -> None:
+def check_size(size: int) -> None:
     if size > MOST:
         raise InputError(
             f"the documents have {size} entries, and a matrix in memory holds {MOST} at most; train from disk "
@@ -91,16 +83,18 @@ def _check_size(size: int) -> None:
         )
 
 
-def stacked(parts: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]], width: int) -> sp.csr_matrix:
-    """The rows of (indptr, indices, data), one part after the other, as one matrix."""
-    indptrs, indices, data = zip(*parts, strict=True)
-    used = [int(indptr[-1]) for indptr in indptrs]
-    _check_size(sum(used))
-    starts = np.cumsum([0, *used]).tolist()
-    rows = (indptr[1:] + start for indptr, start in zip(indptrs, starts, strict=False))
-    indptr = np.concatenate([np.zeros(1, np.int32), *rows], dtype=np.int32)
-    indices, data = (one[0] if len(one) == 1 else np.concatenate(one) for one in (indices, data))
-    return in_csr((indptr, indices, data), (len(indptr) - 1, width))
+def stacked(parts: Iterable[sp.csr_matrix]) -> sp.csr_matrix:
+    """The rows of all, one part after the other, each row in order."""
+    parts = list(parts)
+    if len(parts) == 1:
+        return parts[0]
+    check_size(sum(part.nnz for part in parts))
+    indptrs = (
+        part.indptr[1:] + start for part, start in zip(parts, np.cumsum([0, *(p.nnz for p in parts)]), strict=False)
+    )
+    indptr = np.concatenate([np.zeros(1, np.int32), *indptrs], dtype=np.int32)
+    indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
+    return in_csr((indptr, indices, data), (len(indptr) - 1, parts[0].shape[1]))
 
 
 def document_frequency(matrix: sp.csr_matrix, n_jobs: int = 1) -> np.ndarray:

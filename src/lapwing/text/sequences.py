@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.text.listed import now
+from lapwing.text.plain import sequences_plain
 from lapwing.text.reading import in_batches, read_terms
 from lapwing.text.settings import TextSettings
 
@@ -29,5 +30,7 @@ def sequences(
 ) -> Sequences:
     """The terms of every document in their order. `method` "plain" or "kernel" forces one of the two paths."""
     batches, plain = in_batches(documents, settings, method, progress)
-    terms, (block,) = read_terms(batches, settings, counting=False, plain=plain)
+    if plain:
+        return Sequences(*sequences_plain(batches, settings))
+    terms, (block,) = read_terms(batches, settings, counting=False)
     return Sequences(now(terms), block.place[block.numbers[: block.ends[-1]]], block.ends)

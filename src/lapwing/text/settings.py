@@ -66,27 +66,27 @@ class TextSettings(TextParameters):
         if self.ngrams and self.is_bag:
             raise SettingsError("word_ngrams and char_ngrams are all in use; a search for n-grams has none of them")
 
-    @property
+    @cached_property
     def is_bag(self) -> bool:
         """Whether terms are n-grams, all of them."""
         return self.char_ngrams is not None or self.word_ngrams != (1, 1)
 
-    @property
+    @cached_property
     def lengths(self) -> tuple[int, int]:
         """Of the n-grams that are terms."""
         return self.char_ngrams or self.word_ngrams
 
-    @property
+    @cached_property
     def inside_words(self) -> bool:
         """Whether they are n-grams of the characters of each token."""
         return self.char_ngrams is not None and self.tokens != "char"
 
-    @property
+    @cached_property
     def joint(self) -> str:
         """What stands between the parts of an n-gram's name: nothing where they are characters."""
         return "" if self.tokens == "char" or self.char_ngrams else " "
 
-    @property
+    @cached_property
     def stems(self) -> bool:
         """Whether tokens are stemmed: words are, single characters and ready-made tokens are not."""
         return self.tokens == "word" and self.stemmer != "none" and not self.char_ngrams

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +18,8 @@ from lapwing.text.listed import meanwhile
 from lapwing.text.rows import WORTH_A_KERNEL, cut, in_csr, in_threads
 from lapwing.text.settings import TextSettings
 
+KINDS = (np.int32, np.float64)  # of columns and weights
+Row = tuple[list[int], list[float]]
 OFTEN = 1000  # all counts up to here are weighed, whether they occur or not
 
 
@@ -94,14 +98,33 @@ def _plain(
     counts: sp.csr_matrix, tf_of: np.ndarray, idf_of: np.ndarray, cosine: bool, column_of: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, columns, weights), as kernels/rows.py `weigh` gives them."""
-    data = tf_of[counts.data] * idf_of[counts.indices]
+    per_term = idf_of.tolist(), column_of.tolist()
+    terms, times, ends = counts.indices.tolist(), counts.data.tolist(), counts.indptr.tolist()
+    tf_list = tf_of.tolist()
+    return together([weigh_row(terms[a:b], times[a:b], tf_list, *per_term, cosine) for a, b in pairwise(ends)])
+
+
+def weigh_row(
+    terms: Sequence[int], times: Sequence[int], tf_of: Any, idf_of: Sequence[float], column_of: Sequence[int],
+    cosine: bool,
+) -> Row:  # fmt: skip
+    """The columns of one document and their weights: its terms, in order, are there so many times."""
+    weights = [tf_of[n] * idf_of[t] for n, t in zip(times, terms, strict=True)]
     if cosine:
-        lengths = np.diff(counts.indptr)
-        rows = np.repeat(np.arange(counts.shape[0]), lengths)
-        norms = np.sqrt(np.bincount(rows, weights=data * data, minlength=counts.shape[0]))
-        norms[norms == 0.0] = 1.0  # an empty document, or one of terms that all documents share
-        data /= np.repeat(norms, lengths)
-    columns = column_of[counts.indices]
-    kept = columns >= 0
-    indptr = np.concatenate(([0], np.cumsum(kept)))[counts.indptr].astype(np.int32)
-    return indptr, columns[kept], data[kept]
+        squares = 0.0
+        for weight in weights:  # one after the other, which `sum` is not in every Python
+            squares += weight * weight
+        if squares > 0.0:  # else it is empty, or of terms that all documents share
+            norm = math.sqrt(squares)
+            weights = [weight / norm for weight in weights]
+    columns = [column_of[t] for t in terms]
+    if min(columns, default=0) < 0:
+        weights = [weight for weight, column in zip(weights, columns, strict=True) if column >= 0]
+        columns = [column for column in columns if column >= 0]
+    return columns, weights
+
+
+def together(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, columns, weights) of documents one by one."""
+    columns, weights = (np.array([one for row in rows for one in row[k]], kind) for k, kind in enumerate(KINDS))
+    return np.cumsum([0, *(len(row[0]) for row in rows)], dtype=np.int32), columns, weights
