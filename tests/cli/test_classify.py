@@ -241,3 +241,21 @@ def test_broader_categories_are_judged(run: Command, model: Path, news: Path, tm
     assert broad["micro_f1"] >= own["micro_f1"]
     assert "give one of them" in run("evaluate", model, news, "--broader", pairs, "--roll-up", "/").err
     assert run("report", model, news, "-o", tmp_path / "r.html", "--broader", pairs, "--no-path").code == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
+def test_standard_input_in_utf16(model: Path, encoding: str) -> None:
+    lines = "wheat prices rose\r\noil and gas\r\n"
+    given = new_process("classify", model, "-", stdin=lines.encode(encoding))
+    assert given.code == 0, given.err
+    assert given.out == new_process("classify", model, "-", stdin=lines.encode()).out
+
+
+@pytest.mark.parametrize(
+    "flags", [["--text-column", "body"], ["--split", "test"], ["--folder-level", "1"], ["--qrels", "q"]]
+)
+def test_options_that_mean_nothing_for_lines_are_refused(run: Command, model: Path, flags: list[str]) -> None:
+    ran = run("classify", model, "-", *flags, stdin=b"wheat\n")
+    assert ran.code == 2
+    assert flags[0] in ran.complaint
+    assert not ran.out

@@ -159,7 +159,7 @@ def test_mistakes_are_sentences(
 
 def test_formats_without_columns_and_keys_that_are_nowhere(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("__label__a one\n__label__b two\n", encoding="utf-8")
-    with pytest.raises(LapwingError, match=r"formats jsonl, csv.* for numeric_columns, got text"):
+    with pytest.raises(LapwingError, match=r"numeric_columns belongs to the formats jsonl, csv.* nothing for text"):
         read(tmp_path / "lines.txt", numeric_columns=["price"])
     with pytest.raises(LapwingError, match="expected values under 'prize', found keys"):
         read(folder / "goods.jsonl", text_column="body", numeric_columns=["prize"])

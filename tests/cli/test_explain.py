@@ -90,3 +90,13 @@ def test_a_file_with_one_text(run: Command, model: Path, tmp_path: Path) -> None
     assert list(whole["probabilities"].values()) == proba.tolist()
     ran = run("train", letter, "-o", tmp_path / "m")
     assert "one document per line, its label in front" in ran.complaint
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_a_file_in_utf16_is_its_text(run: Command, model: Path, tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_bytes("wheat prices rose".encode(encoding))
+    given, plain = run("explain", model, path), run("explain", model, "wheat prices rose")
+    assert given.out == plain.out
+    path.write_bytes(b"{\\rtf1\\ansi wheat prices}")
+    assert "a file of a word processor: save it as plain text" in run("explain", model, path).err

@@ -129,6 +129,6 @@ def test_an_option_that_means_nothing_is_refused(format: str, option: str, tmp_p
     given = {option: WRONG[format][option]}
     name = next(iter(CORPORA[format])) if format != "folder" else ""
     path = folder(tmp_path, CORPORA[format]) / name
-    with pytest.raises(CorpusError, match=f"for {option}, got {format}, for which it means nothing"):
+    with pytest.raises(CorpusError, match=f"{option} belongs to the formats .*, and means nothing for {format};"):
         corpus.read(path, format, **given)
     assert corpus.read(path, format, labels_required=False, split=None)

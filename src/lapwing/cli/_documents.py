@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from lapwing.cli._common import columns_of
 from lapwing.cli._output import echo
 from lapwing.corpus import Document, stream
+from lapwing.corpus.encodings import wide_encoding
 from lapwing.corpus.lines import labels_and_text
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.pipeline import check_taken
-from lapwing.corpus.reader import ENCODING_HINT, Tally, decoded_lines, is_broken, longest, tolerant
+from lapwing.corpus.reader import ENCODING_HINT, PEEK, Tally, decoded_lines, is_broken, longest, tolerant
 from lapwing.errors import CorpusError, InputError
 from lapwing.evaluate.documents import check_kind, warn_if_strange
 from lapwing.model import FeatureIndex, LinearModel
@@ -54,6 +55,8 @@ def streamed(data: Any, reading: dict[str, Any], model: LinearModel, split: str 
         if reading["numeric_columns"] or reading["categorical_columns"]:
             columns = ", ".join((*reading["numeric_columns"], *reading["categorical_columns"]))
             raise InputError(f"the model reads {columns} beside the text; give a table, or --format jsonl or csv")
+        if split not in (None, "all"):
+            raise InputError(f"lines of text on standard input have no parts, got --split {split}; leave it out")
         # Whoever types a line waits for its answer.
         size = 1 if sys.stdin is not None and sys.stdin.isatty() else block
         yield from _blocks(_text_lines(ReadOptions.of(_known(reading))), "text", model, size)
@@ -84,9 +87,10 @@ def _text_lines(options: ReadOptions) -> Iterator[Document]:
         tally.bad(CorpusError(f"expected {expected}", STDIN, line))
 
     check_taken(options, "text", STDIN)
+    source: Any = standard_input("texts, one per line,")
+    head = source.peek(PEEK)[:PEEK] if hasattr(source, "peek") else b""
     lines = decoded_lines(
-        standard_input("texts, one per line,"), STDIN, tolerant(options.encoding or "utf-8"), None,  # type: ignore[arg-type]
-        options.max_document,
+        source, STDIN, tolerant(options.encoding or wide_encoding(head) or "utf-8"), None, options.max_document,
         lambda line: bad(longest(options.max_document), line),
     )  # fmt: skip
     for number, line in enumerate(lines, 1):

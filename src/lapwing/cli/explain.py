@@ -87,11 +87,16 @@ def _text(given: tuple[str, ...], encoding: str | None) -> str:
 
 
 def _decoded(content: bytes, where: str, encoding: str | None) -> str:
+    from lapwing.corpus.archives import refuse_container
+    from lapwing.corpus.containers import by_magic
+    from lapwing.corpus.encodings import wide_encoding
     from lapwing.corpus.options import ReadOptions
+    from lapwing.corpus.reader import PEEK
 
     ReadOptions(encoding=encoding)  # an encoding that does not exist says so
+    refuse_container(by_magic(content[:PEEK], where), where)
     try:
-        text = content.decode(encoding or "utf-8-sig")
+        text = content.decode(encoding or wide_encoding(content[:PEEK]) or "utf-8-sig")
     except UnicodeError as error:
         raise CorpusError(
             f"expected {encoding or 'UTF-8'}, got bytes that are not; name the right one with --encoding",

@@ -168,8 +168,8 @@ def check_taken(options: ReadOptions, format: str, where: str) -> None:
         if given and option.name not in (*EVERY_FORMAT, *READERS[format].takes):
             others = ", ".join(name for name, reader in READERS.items() if option.name in reader.takes)
             raise CorpusError(
-                f"expected one of the formats {others} for {option.name}, got {format}, for which it means nothing; "
-                "leave it out, or name another format (--format)",
+                f"{option.name} belongs to the formats {others}, and means nothing for {format}; leave it out, or name "
+                "another format (--format)",
                 where,
             )
 
