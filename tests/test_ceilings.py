@@ -57,7 +57,9 @@ def long_functions() -> int:
 
 
 def wide_functions() -> int:
-    signatures = (node.args for node in nodes() if isinstance(node, Function))
+    """But for the signatures that scripts/signatures.py makes from the table of parameters."""
+    written = (tree for path, tree in trees().items() if path.name != "_signatures.py")
+    signatures = (node.args for tree in written for node in ast.walk(tree) if isinstance(node, Function))
     return sum(len(one.posonlyargs + one.args + one.kwonlyargs) > 8 for one in signatures)
 
 

@@ -74,19 +74,9 @@ option = partial(click.option, cls=Option)
 @reading_options
 @json_option
 def command(
-    data: str,
-    output: str | None,
-    dry_run: bool,
-    reading: dict[str, Any],
-    split: str | None,
-    validation: bool,
-    holdout: float | None,
-    curvature: str,
-    preset: str | None,
-    like: str | None,
-    as_json: bool,
+    data: str, output: str | None, dry_run: bool, reading: dict[str, Any], split: str | None, as_json: bool,
     **options: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Train a model on the labelled documents of DATA and write it to a file.
 
     DATA is a file, folder or archive: JSON lines, CSV, TSV, Parquet, Arrow, a folder per class, mail, lines of
@@ -103,6 +93,7 @@ def command(
     check_workers(options["cluster"], options["workers"])
     if options["method"] == "selected-ridge" and not given("prior"):
         options["prior"] = ("gaussian",)
+    preset, like, holdout = options["preset"], options["like"], options["holdout"]
     if preset is not None:
         ours = {name: value for name, value in PRESETS[preset].items() if not given(name)}
         options |= {name: value for name, value in ours.items() if name != "ratio" or not given("prior")}
@@ -114,7 +105,7 @@ def command(
         understood = _overview(corpus, documents)
         if not as_json:
             _say(understood, err=True)
-        apart = documents.part("validation") if validation else None
+        apart = documents.part("validation") if options["validation"] else None
         kept_apart = None
         if holdout is not None:
             from lapwing.training.apart import divided
@@ -129,7 +120,7 @@ def command(
         with cluster_client(options["cluster"], options["workers"]) as client:
             model = train(
                 corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client,
-                curvature=curvature,
+                curvature=options["curvature"],
             )  # fmt: skip
         model.provenance["reading"] = _reading_flags(split, holdout)
         apart_result = None

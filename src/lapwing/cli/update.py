@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 @reading_options
 @json_option
 def command(
-    model: str, data: str, output: str, forget: float, curvature: str | None, old: str | None, split: str | None,
-    reading: dict[str, Any], as_json: bool,
+    model: str, data: str, output: str, old: str | None, split: str | None, reading: dict[str, Any], as_json: bool,
+    **how: Any,
 ) -> None:  # fmt: skip
     """Update MODEL with the labelled documents of DATA, without those it was trained on.
 
@@ -56,7 +56,7 @@ def command(
 
     check_output(output, data)
     loaded = load(model)
-    if old is not None and (forget != 1.0 or curvature is not None):
+    if old is not None and how != {"forget": 1.0, "curvature": None}:
         raise InputError("--with trains on all documents, and has neither --forget nor --curvature; leave them out")
     reading = columns_of(loaded, reading)
     with progress_bar(quiet=as_json) as progress:
@@ -64,7 +64,7 @@ def command(
         announce_compiling()
         if old is None:
             progress.begin("updating categories", len(loaded.categories))
-            updated = update(loaded, corpus, forget=forget, curvature=curvature, n_jobs=-1)
+            updated = update(loaded, corpus, **how, n_jobs=-1)
         else:
             before = split_part(read_documents(old, reading, progress), split, "train")
             updated = retrain(loaded, before, corpus, progress=progress)
