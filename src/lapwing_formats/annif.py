@@ -133,13 +133,9 @@ class AnnifReader(Reader):
         return label_set(label_name(one) for one in uris if one)
 
     def _whole(self, member: Member) -> str | None:
-        with member.open() as stream:
-            data = stream.read(self.options.max_document + 1)
-        if len(data) > self.options.max_document:
-            self.too_long(member, None)
-            return None
+        data = self.whole(member)
         try:
-            return data.decode(self.encoding_of(data[:PEEK]))
+            return None if data is None else data.decode(self.encoding_of(data[:PEEK]))
         except UnicodeError:
             self.bad(f"expected {self.encoding}, got bytes that are not; {ENCODING_HINT}", member, None)
             return None

@@ -161,3 +161,12 @@ def test_what_other_programs_read_as_no_number_is_refused(number: str, write: Wr
         corpus.read(path, numeric_columns=["n"])
     with pytest.raises(CorpusError, match="expected a weight"):
         corpus.read(write("b.csv", f'text,label,weight\na,x,"{number}"\n'))
+
+
+def test_a_label_in_another_column_is_not_lost(write: Write) -> None:
+    """As pandas writes two tables of different columns that were joined."""
+    path = write("a.csv", "text,label,labels\na,x,\nb,,y\n")
+    for options in ({}, {"label_separator": ";"}):
+        with pytest.raises(CorpusError, match=r"line 3: expected a label in one column, got 'y' in another"):
+            corpus.read(path, **options)
+    assert corpus.read(path, label_column="label", label_separator=";").labels == [("x",), ()]

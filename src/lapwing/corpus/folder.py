@@ -161,10 +161,8 @@ class FolderReader(Reader):
 
     def documents(self, member: Member) -> Iterator[Document]:
         name, document = self._plan[member.entry.index]
-        with member.open() as stream:
-            content = stream.read(self.options.max_document + 1)
-        if len(content) > self.options.max_document:
-            self.too_long(member, None)
+        content = self.whole(member)
+        if content is None:
             return
         if kind := by_magic(content, member.base):
             self._containers[member.entry.path] = kind

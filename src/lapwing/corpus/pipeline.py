@@ -59,10 +59,6 @@ class Stream(Iterator[Document]):
         return str(self._options.text_column or "text")
 
     @property
-    def labels_required(self) -> bool:
-        return self._options.labels_required
-
-    @property
     def skipped(self) -> int:
         return self._tally.skipped
 
@@ -324,7 +320,7 @@ def _one_each(read: Stream, corpus: Corpus) -> bool:
         if not 0 < len(labelled[split]) < len(rows):
             continue
         missing = [row for row in rows if not corpus.labels[row]]
-        if read.labels_required:
+        if read._options.labels_required:
             raise CorpusError(
                 f"expected a label for every document, found none for {len(missing)} of {len(rows)}, the first "
                 f"{corpus.ids[missing[0]]!r}; label them or leave them out, or where categories are independent and "

@@ -140,6 +140,15 @@ class Reader(ABC):
             stream, member.where, encoding, newline, self.options.max_document, None if gathered else too_long
         )
 
+    def whole(self, member: Member) -> bytes | None:
+        """A file that is one document; None for one that is too long, which is reported."""
+        with member.open() as stream:
+            content = stream.read(self.options.max_document + 1)
+        if len(content) <= self.options.max_document:
+            return content
+        self.too_long(member, None)
+        return None
+
     def bad(self, message: str, member: Member, line: int | None) -> None:
         self.tally.bad(CorpusError(message, member.where, line))
 

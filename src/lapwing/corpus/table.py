@@ -28,7 +28,7 @@ from lapwing.corpus.fields import (
 from lapwing.corpus.members import Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import COLUMNS, PEEK, Reader, Tally, any_broken, log
-from lapwing.errors import CorpusError
+from lapwing.errors import CorpusError, some
 
 SEPARATORS = ("\t", ",", ";", "|")
 OTHER_NAMES = ("id", "split", "weight")
@@ -107,6 +107,8 @@ class CsvReader(Reader):
             return "" if column is None else row[column]
 
         separator = self.options.label_separator
+        if not cell(columns.label).strip() and (there := [row[i] for i in columns.other_labels if row[i].strip()]):
+            raise BadRecord(f"expected a label in one column, got {short(there[0])} in another; name it (label_column)")
         labels = [cell(columns.label)] if separator is None else several_labels(cell(columns.label), separator)
         return Document(
             sound(cell(columns.id)) or default_id,
@@ -136,10 +138,16 @@ class TsvReader(CsvReader):
 
 
 class Positions(NamedTuple):
-    """Positions from 0; `width` is how many columns every row must have, `beside` those of other values by name."""
+    """Positions from 0.
+
+    width          how many columns every row must have
+    beside         columns of other values by name
+    other_labels   columns that could hold the label, too
+    """
 
     width: int
     beside: dict[str, int]
+    other_labels: list[int]
     text: int
     label: int | None
     id: int | None
@@ -168,16 +176,16 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
 
     text = _given(options.text_column, "text_column", names, where, line)
     label = _given(options.label_column, "label_column", names, where, line)
+    other_labels: list[int] = []
     # A column asked for by the user is not found a second time by its name.
     if text is None and (column := known("text")) != label:
         text = column
     if label is None and (column := known(*LABEL_NAMES)) != text:
         label = column
-        others = [name for i, name in enumerate(lower) if name in LABEL_NAMES and i not in (text, label)]
-        if label is not None and others:
-            log.warning(
-                "! %s: labels are taken from the column %r, and not from %s", where, names[label], short(others)
-            )
+        other_labels = [i for i, name in enumerate(lower) if name in LABEL_NAMES and i not in (text, label)]
+        if label is not None and other_labels:
+            others = some([lower[i] for i in other_labels])
+            log.warning("! %s: labels are taken from the column %r, and not from %s", where, names[label], others)
     plain = [i for i, name in enumerate(lower) if i not in (text, label) and name not in OTHER_NAMES]
     if text is None and len(plain) == 1 and len(names) <= 2:
         text = plain.pop()
@@ -197,7 +205,7 @@ def choose_columns(first: list[str], options: ReadOptions, where: str, line: int
     for option in ("numeric_columns", "categorical_columns"):
         for name in getattr(options, option):
             beside[name] = _given(name, option, names, where, line) or 0
-    return Positions(len(names), beside, text, label, *rest, *asked)
+    return Positions(len(names), beside, other_labels, text, label, *rest, *asked)
 
 
 def _given(column: str | int | None, option: str, names: list[str], where: str, line: int) -> int | None:
