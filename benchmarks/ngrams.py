@@ -31,7 +31,7 @@ from lapwing.evaluate import Tables, auc
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
-from lapwing_papers.ibw08.explicit import l1_weights, write_out
+from lapwing_papers.ibw08 import l1_weights, write_out
 
 SEQL_SECONDS, SEQL_STEPS = 92.0, 671
 SEQL_ACCURACY, SEQL_AUC = 0.85, 0.926

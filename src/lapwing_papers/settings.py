@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import scipy.sparse as sp
 
 from lapwing.corpus import Corpus
+from lapwing.engine import run_all
 from lapwing.selection.variance import CrossValidation
 from lapwing.text import TextSettings
 from lapwing.training import Progress, TrainSettings, make_design
@@ -52,3 +54,11 @@ def matrices(
     if progress is not None:
         progress("reading words of test documents", 0, len(test))
     return design.matrix, design.weighting.vectors(test.documents), names
+
+
+def each(
+    stage: str, work: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None, progress: Progress | None
+) -> list[Any]:
+    """The work on every item, in threads."""
+    step = None if progress is None else (lambda done: progress(stage, done, len(items)))
+    return run_all(work, items, n_jobs=n_jobs, progress=step)

@@ -12,8 +12,7 @@ from cli.run import Command, new_process
 
 from lapwing.corpus import Corpus, read
 from lapwing.solvers.selected_ridge import universal_penalty
-from lapwing_papers.aagbd11.collection import collect
-from lapwing_papers.aagbd11.paper import NEWSGROUPS, OHSUMED, REUTERS, SWEEP, paper_for
+from lapwing_papers.aagbd11 import NEWSGROUPS, OHSUMED, REUTERS, SWEEP, collect, paper_for
 
 from .conftest import Done
 

@@ -15,9 +15,9 @@ from lapwing.errors import InputError
 from lapwing.solvers import newton
 from lapwing.stats import certify
 from lapwing.stats.priors import Laplace
-from lapwing_papers.egjlm03 import collect, paper
-from lapwing_papers.egjlm03.output import _misfit
-from lapwing_papers.egjlm03.run import (
+from lapwing_papers.egjlm03 import _misfit, collect
+from lapwing_papers.egjlm03 import runs as paper
+from lapwing_papers.egjlm03.runs import (
     COUNTED,
     MODAPTE_RUNS,
     RCV1_RUNS,

@@ -10,8 +10,7 @@ import pytest
 
 from lapwing.corpus import Corpus
 from lapwing.errors import InputError
-from lapwing_papers.fewlabel import descriptions, learning_curves, reproduction, table_of
-from lapwing_papers.fewlabel.run import HEADERS
+from lapwing_papers.fewlabel import HEADERS, descriptions, learning_curves, reproduction, table_of
 
 TOPICS = {
     "grain": "wheat corn harvest bushel farm crop barley silo",

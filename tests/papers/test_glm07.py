@@ -18,11 +18,11 @@ from cli.test_start import loaded_by
 from lapwing.corpus import read
 from lapwing.errors import InputError
 from lapwing.evaluate import Tables
-from lapwing_papers.glm07 import collect, run_everything, svm
+from lapwing_papers import svm
+from lapwing_papers.glm07 import collect, f1_table, features_table, run_everything, tables
 from lapwing_papers.glm07.figures import FIGURES
 from lapwing_papers.glm07.paper import MODAPTE, RCV1
-from lapwing_papers.glm07.settings import EVERY_RUN
-from lapwing_papers.glm07.tables import f1_table, features_table, tables
+from lapwing_papers.glm07.runs import EVERY_RUN
 from papers.conftest import Done
 
 TITLES = ("Errors", "F1", "Variance", "Features", "Section 6.3")
@@ -147,7 +147,7 @@ def test_a_category_without_training_documents_is_never_assigned(corpus: Path) -
 
 
 def test_rcv1_has_all_categories_and_a_test_part_drawn_by_seed(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lapwing_papers.glm07.collection.RCV1_TEST_DOCUMENTS", 10)
+    monkeypatch.setattr("lapwing_papers.glm07.runs.RCV1_TEST_DOCUMENTS", 10)
     first, again, other = (collect(read(corpus), RCV1, seed=seed) for seed in (1, 1, 2))
     assert first.categories == ("energy", "grain", "money", "rare")
     assert first.test.shape[0] == other.test.shape[0] == 10

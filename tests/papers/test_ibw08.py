@@ -16,8 +16,7 @@ from lapwing.stats.objective import certify
 from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
 from lapwing.text.ngrams import ngram_space
-from lapwing_papers.ibw08.explicit import l1_weights, write_out
-from lapwing_papers.ibw08.run import METHODS
+from lapwing_papers.ibw08 import METHODS, l1_weights, write_out
 
 WORDS = TextSettings.for_ngrams()
 

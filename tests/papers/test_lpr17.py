@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from cli.run import Command
 
-from lapwing_papers.lpr17 import paper, simulation
+from lapwing_papers import lpr17 as paper
+from lapwing_papers import lpr17 as simulation
 
 
 def test_the_paper_in_numbers() -> None:

@@ -1,17 +1,19 @@
-"""All runs over all categories, against one matrix; threads over categories."""
+"""GLM07: a corpus as both parts in matrices, and all runs over all its categories; threads over categories."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Collection as Labels
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.engine import run_all
+from lapwing.corpus import Corpus
+from lapwing.errors import InputError
 from lapwing.evaluate import Tables
 from lapwing.selection import SCORES, top_features, tune
 from lapwing.solvers import newton
@@ -19,22 +21,182 @@ from lapwing.solvers.problem import Problem
 from lapwing.stats.priors import as_prior, norm_variance
 from lapwing.training import Progress
 from lapwing.training.category import choose_variance
-from lapwing_papers.glm07 import svm
-from lapwing_papers.glm07.collection import Collection
-from lapwing_papers.glm07.paper import SIZES
-from lapwing_papers.glm07.settings import (
-    CLG_TOLERANCE,
-    FULL,
-    MEASURES,
-    ON_SELECTED,
-    PAPERS_SOLVER,
-    PRIOR,
-    Run,
-)
-from lapwing_papers.settings import PARTIAL
+from lapwing.training.targets import Targets, check_weights, targets
+from lapwing_papers import svm
+from lapwing_papers.glm07.paper import RCV1_TEST_DOCUMENTS, SIZES, Paper
+from lapwing_papers.settings import PARTIAL, each, matrices, training
+from lapwing_papers.shown import both_parts
 from lapwing_papers.solvers import clg
 
+PRIOR = {"lasso": "laplace", "ridge": "gaussian"}
+MEASURES = ("bns", "chi2", "pearson")
+CLG_TOLERANCE = {"clg": 5e-4, "clg-loose": 5e-3}  # GLM07 section 4.2, and ten times that
+SOLVERS = {"auto": "", "clg": ", CLG", "clg-loose": ", CLG stopped early"}
+THRESHOLDS = ("default", "tuned")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One classifier per category.
+
+    method    lasso, ridge or svm
+    variance  "norm", "cv", or "" for the SVM, whose C is 1/mean squared norm
+    measure   what features are selected by, "" where all are used
+    features  how many, None for all
+    solver    "auto"; "clg", the paper's algorithm with its rule for stopping; or "clg-loose", which stops sooner
+    """
+
+    method: str
+    variance: str = ""
+    measure: str = ""
+    features: int | None = None
+    solver: str = "auto"
+
+    @property
+    def name(self) -> str:
+        """Its key in results.json."""
+        parts = [self.method, self.variance, "" if self.solver == "auto" else self.solver]
+        parts.append("all" if self.features is None else f"{self.measure}-{self.features}")
+        return "/".join(part for part in parts if part)
+
+    @property
+    def title(self) -> str:
+        variance = {"norm": ", norm-based variance", "cv": ", variance by cross-validation", "": ""}[self.variance]
+        return f"{self.method}{variance}{SOLVERS[self.solver]}"
+
+
+FULL = (
+    Run("lasso", "norm"),
+    Run("lasso", "cv"),
+    Run("ridge", "norm"),
+    Run("ridge", "cv"),
+    Run("svm"),
+)
+PAPERS_SOLVER = tuple(Run("lasso", "norm", solver=solver) for solver in CLG_TOLERANCE)
+ON_SELECTED = (("ridge", "norm"), ("ridge", "cv"), ("lasso", "norm"), ("lasso", "cv"), ("svm", ""))
+SELECTED = tuple(
+    Run(method, variance, measure, size) for measure in MEASURES for size in SIZES for method, variance in ON_SELECTED
+)
+EVERY_RUN = (*FULL, *PAPERS_SOLVER, *SELECTED)
+
+
 log = logging.getLogger(__name__)
+
+QUICK = 10  # --quick takes every tenth category
+MANY = 500  # categories from which on it is worth a warning
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """train (n, d), test (m, d); targets are the labels of the training part, truth (m, categories) of the test part.
+
+    left_out  categories without a positive document in one of the parts, or not asked for
+    """
+
+    name: str
+    paper: Paper | None
+    feature_names: tuple[str, ...]
+    train: sp.csr_matrix
+    test: sp.csr_matrix
+    targets: Targets
+    truth: np.ndarray
+    weights: np.ndarray
+    left_out: int
+    quick: bool
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        return self.targets.classes
+
+    @property
+    def positives(self) -> np.ndarray:
+        """Positive training documents per category."""
+        return np.diff(self.targets.member.indptr)
+
+    @cached_property
+    def train_columns(self) -> sp.csc_matrix:
+        return self.train.tocsc()
+
+    @cached_property
+    def test_columns(self) -> sp.csc_matrix:
+        return self.test.tocsc()
+
+
+def collect(
+    corpus: Corpus,
+    paper: Paper | None = None,
+    *,
+    categories: Labels[str] | None = None,
+    test_ids: Labels[str] | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Collection:
+    """Run the text stage over both parts of a corpus; term weights come from the training part alone."""
+    train, every = both_parts(corpus)
+    test = _test_part(every, paper, test_ids, seed)
+    chosen, left_out = _categories(train, test, paper, categories)
+    if quick:
+        chosen = chosen[::QUICK]
+    if len(chosen) > MANY:
+        log.warning("%d categories, each fitted in many ways: name those you want with --categories", len(chosen))
+    ours, theirs, names = matrices(train, test, training(), progress)
+    return Collection(
+        name=corpus.name,
+        paper=paper,
+        feature_names=names,
+        train=ours,
+        test=theirs,
+        targets=_targets(train, chosen),
+        truth=_targets(test, chosen).member.toarray() > 0,
+        weights=check_weights(train.weights, len(train)),
+        left_out=left_out,
+        quick=quick,
+    )
+
+
+def _targets(corpus: Corpus, chosen: list[str]) -> Targets:
+    """Every category is a question of its own, also where classes exclude each other."""
+    wanted = set(chosen)
+    return targets([tuple(x for x in row if x in wanted) for row in corpus.labels], False, chosen)
+
+
+def _test_part(test: Corpus, paper: Paper | None, ids: Labels[str] | None, seed: int) -> Corpus:
+    """The test documents listed; for RCV1 without a list, as many as the paper drew, by seed."""
+    if ids is not None:
+        wanted = set(ids)
+        rows = [i for i, name in enumerate(test.ids) if name in wanted]
+        if not rows:
+            raise InputError(f"--test-ids must name test documents such as {test.ids[0]!r}, and none is there")
+        return test.select(rows)
+    if paper is not None and paper.name == "RCV1-v2" and len(test) > RCV1_TEST_DOCUMENTS:
+        draw = np.random.default_rng(seed).choice(len(test), RCV1_TEST_DOCUMENTS, replace=False)
+        return test.select(np.sort(draw))
+    return test
+
+
+def _categories(train: Corpus, test: Corpus, paper: Paper | None, asked: Labels[str] | None) -> tuple[list[str], int]:
+    """Those with a positive document in both parts (GLM07 section 5.2.1), or those asked for.
+
+    RCV1-v2 has all of its categories, those without a positive training document too: they get the
+    classifier that says no (section 5.2.2).
+    """
+    either = set(train.categories()) | set(test.categories())
+    if asked is not None:
+        if unknown := sorted(set(asked) - either):
+            raise InputError(
+                f"--categories must name labels of {train.name}, and {unknown[0]!r} is none of them; "
+                f"it has {', '.join(sorted(either)[:5])} …"
+            )
+        kept = set(asked)
+    elif paper is not None and paper.name == "RCV1-v2":
+        kept = either
+    else:
+        kept = set(train.categories()) & set(test.categories())
+    if not kept:
+        raise InputError(f"{train.name}: no category has a positive document in both parts; check the labels")
+    return sorted(kept), len(either - kept)
+
 
 CLG_CYCLES = 5_000
 
@@ -83,15 +245,6 @@ class RunResult:
     def macro_f1(self, threshold: str) -> float:
         """Times 100, F1 being 1 where there is nothing to find and nothing found (GLM07 section 5.4)."""
         return float(100.0 * self.tables(threshold).f1().mean())
-
-    @property
-    def kept(self) -> np.ndarray:
-        return np.array([one.kept for one in self.results])
-
-    @property
-    def constants(self) -> int:
-        """Categories whose constant is not zero."""
-        return sum(one.weights[-1] != 0.0 for one in self.results)
 
 
 class _Fitter:
@@ -203,9 +356,7 @@ def _timed(
     work: Callable[[int], object], rows: range, stage: str, n_jobs: int | None, progress: Progress | None
 ) -> tuple[list, float]:
     began = time.perf_counter()
-    step = None if progress is None else (lambda done: progress(stage, done, len(rows)))
-    results = run_all(work, rows, n_jobs=n_jobs, progress=step)
-    return results, time.perf_counter() - began
+    return each(stage, work, rows, n_jobs, progress), time.perf_counter() - began
 
 
 def _report_unconverged(runs: Iterable[RunResult], collection: Collection) -> None:
@@ -216,3 +367,19 @@ def _report_unconverged(runs: Iterable[RunResult], collection: Collection) -> No
                 "%s: %d of %d fits stopped before their tolerance, the first for %r",
                 done.run.name, len(behind), len(done.results), collection.categories[behind[0]],
             )  # fmt: skip
+
+
+Runs = Mapping[str, RunResult]
+
+
+SHOWN = {"lasso": "lasso", "ridge": "ridge", "svm": "SVM"}
+
+
+def compared_run(method: str) -> str:
+    """The run that stands for a method in Tables 1 to 4: all features, variance by cross-validation."""
+    return "svm/all" if method == "svm" else f"{method}/cv/all"
+
+
+def parameters(run: RunResult) -> np.ndarray:
+    """Non-zero parameters per category, with the constant, as the paper counts them."""
+    return np.array([np.count_nonzero(one.weights) for one in run.results])
