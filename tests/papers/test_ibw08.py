@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from cli.run import Command
 
-from lapwing.solvers.ngrams import exact
+from lapwing.ngrams.solver import exact
+from lapwing.ngrams.space import ngram_space
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
-from lapwing.text.ngrams import ngram_space
 from lapwing_papers.ibw08 import METHODS, l1_weights, write_out
 
 WORDS = TextSettings.for_ngrams()

@@ -13,9 +13,9 @@ from model.build import summary
 from lapwing.evaluate import conformalize
 from lapwing.model import LinearModel
 from lapwing.model.linear import row_count
+from lapwing.ngrams.space import ngram_space
 from lapwing.text import TextSettings, design
 from lapwing.text.matching import NgramWeighting
-from lapwing.text.ngrams import ngram_space
 from lapwing.training.ngram_search import weighting as ngram_weighting
 
 ATTACKS = [

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lapwing.ngrams.solver import exact
+from lapwing.ngrams.space import ngram_space
 from lapwing.solvers import dense, multinomial, newton, selected_ridge, sequential
-from lapwing.solvers.ngrams import exact
 from lapwing.solvers.problem import Problem
 from lapwing.solvers.rare import RareSolver
 from lapwing.stats.objective import PriorArrays, certify
@@ -17,7 +18,6 @@ from lapwing.stats.past import Past
 from lapwing.stats.priors import Gaussian, Laplace
 from lapwing.stats.result import FitResult
 from lapwing.text import TextSettings
-from lapwing.text.ngrams import ngram_space
 from lapwing_papers.solvers import clg, probit_em
 
 N, D, K = 14, 6, 3

@@ -13,13 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.text.design import Weighting
-from lapwing.text.gapped import GAP, Gapped
 from lapwing.text.lookup import Result
 from lapwing.text.sequences import Sequences, sequences
 from lapwing.text.settings import TextSettings
 from lapwing.text.spans import term_spans
 
 PLAIN_TERMS = 60_000  # below this plain Python is done before Numba is loaded
+
+
+GAP = "*"  # in an n-gram: one token, whichever
 
 
 class Automaton:
@@ -82,6 +84,43 @@ class Automaton:
         states = np.array([s for here in steps for _, s in here], dtype=np.int32)
         rest = (np.array(part, dtype=np.int32) for part in (self.fallback, self.feature, self.shorter))
         return (begin, terms, states, *rest)
+
+
+class Gapped:
+    """n-grams with gaps as what is looked for: their places by the first token."""
+
+    def __init__(self, ngrams: Sequence[tuple[int, list[str]]]) -> None:
+        """ngrams   (feature, tokens) of each"""
+        self.by_first: dict[str, list[tuple[int, int, list[tuple[int, str]]]]] = {}
+        for feature, tokens in ngrams:
+            rest = [(k, token) for k, token in enumerate(tokens) if k and token != GAP]
+            self.by_first.setdefault(tokens[0], []).append((feature, len(tokens), rest))
+
+    def matches(self, read: Sequences) -> Iterator[tuple[int, np.ndarray]]:
+        """(feature, documents that have it, with repetitions)."""
+        number = {term: k for k, term in enumerate(read.terms)}
+        order = np.argsort(read.numbers, kind="stable")
+        begin = np.searchsorted(read.numbers[order], np.arange(len(read.terms) + 1))
+        closed = np.concatenate([[0], np.cumsum(read.numbers < 0)])
+        document = np.repeat(np.arange(len(read.starts) - 1), np.diff(read.starts))
+        for term, ngrams in self.by_first.items():
+            if term not in number:
+                continue
+            at = order[begin[number[term]] : begin[number[term] + 1]]
+            for feature, length, rest in ngrams:
+                here = at[at + length <= len(read.numbers)]
+                here = here[(document[here] == document[here + length - 1]) & (closed[here + length] == closed[here])]
+                for offset, token in rest:
+                    here = here[read.numbers[here + offset] == number.get(token, -2)]
+                yield feature, document[here]
+
+    def places(self, terms: Sequence[str | None]) -> Iterator[tuple[int, int, int]]:
+        """(feature, number of tokens, tokens read) of every n-gram in one text; None for a stop word."""
+        for at, term in enumerate(terms):
+            for feature, length, rest in self.by_first.get(term, ()) if term is not None else ():
+                inside = terms[at : at + length]
+                if len(inside) == length and None not in inside and all(inside[k] == token for k, token in rest):
+                    yield feature, length, at + length
 
 
 @dataclass(frozen=True, eq=False)

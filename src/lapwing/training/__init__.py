@@ -27,6 +27,8 @@ from lapwing.corpus.overview import check_labelled
 from lapwing.engine import Checkpoint, Cluster, Pool, Threads, interruptible, thread_count
 from lapwing.errors import ConvergenceWarning, InputError, SettingsError
 from lapwing.model.linear import LinearModel
+from lapwing.ngrams.gapped import gapped_space
+from lapwing.ngrams.space import NgramSpace, ngram_space
 from lapwing.selection.folds import Dealing, Folds, matrix_keys, text_keys
 from lapwing.selection.variance import PooledCurve
 from lapwing.shards.folder import release
@@ -37,8 +39,6 @@ from lapwing.stats.result import FitResult
 from lapwing.text import Design, TextSettings, design
 from lapwing.text.beside import Beside, with_columns
 from lapwing.text.design import Numbered
-from lapwing.text.gapped import gapped_space
-from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.text.plain import PlainTerms
 from lapwing.text.stored import stored_design
 from lapwing.training.assemble import assemble, run_date

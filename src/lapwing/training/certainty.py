@@ -223,7 +223,7 @@ class SearchedData(CategoryData):
 
     def stability(self, halves: int, seed: int | None, n_jobs: int | None) -> Stability:
         """Of every half its own search; shares are of the model's n-grams, the bound is over all there are."""
-        from lapwing.solvers.ngrams import exact
+        from lapwing.ngrams.solver import exact
         from lapwing.training import make_space
 
         self.check_alike()

@@ -11,15 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.model.linear import LinearModel
+from lapwing.ngrams.solver import NgramFit, ascend, exact, greedy
+from lapwing.ngrams.space import NgramSpace
 from lapwing.selection.folds import Folds
 from lapwing.selection.variance import VarianceCurve, default_grid
-from lapwing.solvers.ngrams import NgramFit, ascend, exact, greedy
 from lapwing.stats.links import as_loss
 from lapwing.stats.objective import summed
 from lapwing.stats.priors import Columns, Laplace, as_prior, norm_variance
 from lapwing.text import Design
 from lapwing.text.matching import NgramWeighting
-from lapwing.text.ngrams import NgramSpace
 from lapwing.text.sequences import Sequences
 from lapwing.training.fit import CategoryFit
 from lapwing.training.paths import Losses, Path, choose_for_unit, held_out_documents

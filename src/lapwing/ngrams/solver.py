@@ -19,13 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.kernels.nouns import Documents
+from lapwing.ngrams.space import NgramSpace
 from lapwing.solvers.newton import minimise
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import Link, as_loss, log_loss, sigmoid
 from lapwing.stats.objective import PriorArrays, kkt_violation, summed
 from lapwing.stats.priors import Laplace
 from lapwing.stats.result import FitResult
-from lapwing.text.ngrams import NgramSpace
 
 SHARE = 0.3  # a search takes what exceeds this share of the largest derivative ...
 MOST = 300  # ... but no more than this, or as many as there are already

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from text.strategies import texts
 
 from lapwing.errors import InputError
 from lapwing.kernels.suffixes import common_prefixes, suffix_array
+from lapwing.ngrams.space import NgramSpace, ngram_space
 from lapwing.text import TextSettings
 from lapwing.text.matching import NgramWeighting
-from lapwing.text.ngrams import NgramSpace, ngram_space
 from lapwing.text.sequences import sequences
 
-from .ngrams_by_hand import corpora, enumerate_ngrams
-from .strategies import texts
+from .by_hand import corpora, enumerate_ngrams
 
 PLAIN = TextSettings.for_ngrams()
 CHARS = TextSettings.for_ngrams(tokens="char")

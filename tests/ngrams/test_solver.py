@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from text.ngrams_by_hand import corpora, enumerate_ngrams, explicit_matrix
 
 from lapwing.kernels.ngrams import sums
+from lapwing.ngrams.solver import CHANGE, SHORTENED, ascend, exact, greedy, search
+from lapwing.ngrams.space import NgramSpace, ngram_space
 from lapwing.solvers import newton
-from lapwing.solvers.ngrams import CHANGE, SHORTENED, ascend, exact, greedy, search
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import sigmoid
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
-from lapwing.text.ngrams import NgramSpace, ngram_space
+from ngrams.by_hand import corpora, enumerate_ngrams, explicit_matrix
 
 WORDS = TextSettings.for_ngrams()
 CHARS = TextSettings.for_ngrams(tokens="char")

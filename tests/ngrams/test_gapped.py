@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from lapwing.errors import InputError, SettingsError
 from lapwing.estimators import NgramClassifier
-from lapwing.solvers import newton, ngrams
+from lapwing.ngrams import solver as ngrams
+from lapwing.ngrams.gapped import GappedSpace, gapped_space
+from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import certify
 from lapwing.stats.priors import Laplace
 from lapwing.text import TextSettings
-from lapwing.text.gapped import GappedSpace, gapped_space
 from lapwing.training.ngram_search import weighting
 
 WORDS = ("a", "b", "c", "the")
@@ -100,7 +101,7 @@ def test_squared_hinge_is_liblinears() -> None:
     """Over n-grams without gaps, L1 with a penalised constant: LinearSVC's objective, C = 1."""
     from sklearn.svm import LinearSVC
 
-    from lapwing.text.ngrams import ngram_space
+    from lapwing.ngrams.space import ngram_space
 
     rng = np.random.default_rng(1)
     documents = [" ".join(rng.choice(list("abcde"), size=8)) for _ in range(60)]

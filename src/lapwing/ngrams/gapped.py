@@ -1,4 +1,4 @@
-"""n-grams with gaps, `harvest * wheat`: the space of all of them, and where they stand in a text.
+"""n-grams with gaps, `harvest * wheat`: the space of all of them.
 
 A * is one token, whichever; up to `max_gap` of them stand between a token of an n-gram and the next (SEQL 2.0). They
 count in its length. Unlike n-grams without gaps, of which there are never more than tokens squared, these grow as a
@@ -8,17 +8,16 @@ themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from lapwing.errors import InputError
-from lapwing.text.ngrams import SPELLED_OUT, NgramSpace
-from lapwing.text.sequences import Sequences, sequences
+from lapwing.ngrams.space import SPELLED_OUT, NgramSpace
+from lapwing.text.matching import GAP
+from lapwing.text.sequences import sequences
 from lapwing.text.settings import TextSettings
-
-GAP = "*"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,40 +89,3 @@ def gapped_space(
         longest=length[longest], members=np.diff(np.append(first, len(order))), _shortest_at=shortest,
         _longest_at=longest, parent=parent, code=code,
     )  # fmt: skip
-
-
-class Gapped:
-    """n-grams with gaps as what is looked for: their places by the first token."""
-
-    def __init__(self, ngrams: Sequence[tuple[int, list[str]]]) -> None:
-        """ngrams   (feature, tokens) of each"""
-        self.by_first: dict[str, list[tuple[int, int, list[tuple[int, str]]]]] = {}
-        for feature, tokens in ngrams:
-            rest = [(k, token) for k, token in enumerate(tokens) if k and token != GAP]
-            self.by_first.setdefault(tokens[0], []).append((feature, len(tokens), rest))
-
-    def matches(self, read: Sequences) -> Iterator[tuple[int, np.ndarray]]:
-        """(feature, documents that have it, with repetitions)."""
-        number = {term: k for k, term in enumerate(read.terms)}
-        order = np.argsort(read.numbers, kind="stable")
-        begin = np.searchsorted(read.numbers[order], np.arange(len(read.terms) + 1))
-        closed = np.concatenate([[0], np.cumsum(read.numbers < 0)])
-        document = np.repeat(np.arange(len(read.starts) - 1), np.diff(read.starts))
-        for term, ngrams in self.by_first.items():
-            if term not in number:
-                continue
-            at = order[begin[number[term]] : begin[number[term] + 1]]
-            for feature, length, rest in ngrams:
-                here = at[at + length <= len(read.numbers)]
-                here = here[(document[here] == document[here + length - 1]) & (closed[here + length] == closed[here])]
-                for offset, token in rest:
-                    here = here[read.numbers[here + offset] == number.get(token, -2)]
-                yield feature, document[here]
-
-    def places(self, terms: Sequence[str | None]) -> Iterator[tuple[int, int, int]]:
-        """(feature, number of tokens, tokens read) of every n-gram in one text; None for a stop word."""
-        for at, term in enumerate(terms):
-            for feature, length, rest in self.by_first.get(term, ()) if term is not None else ():
-                inside = terms[at : at + length]
-                if len(inside) == length and None not in inside and all(inside[k] == token for k, token in rest):
-                    yield feature, length, at + length

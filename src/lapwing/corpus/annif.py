@@ -1,0 +1,6 @@
+"""The name under which `lapwing_formats.annif` was first documented."""
+
+import sys
+from importlib import import_module
+
+sys.modules[__name__] = import_module("lapwing_formats.annif")
