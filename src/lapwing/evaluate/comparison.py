@@ -2,7 +2,9 @@
 
 Differences are of paired decisions. The interval of a difference comes from the bootstrap over documents: B times n
 documents are drawn with replacement, both models are measured on the same draw, and the interval runs between the
-(1−level)/2 and (1+level)/2 quantiles of the B differences. Whether one is wrong about more documents than the other is
+(1−level)/2 and (1+level)/2 quantiles of the B differences. In a category of a few documents what is drawn varies too
+little: there the bootstrap is of eight counts (documents in the category or not, chosen by A or not, by B or not), half
+a document added to each but that of none (Jeffreys' prior). Whether one is wrong about more documents than the other is
 McNemar's test in its exact form: of the documents about which just one model is wrong, as many would be wrong by either
 if they were equally good, so the number is binomial with probability ½.
 """
@@ -26,6 +28,7 @@ from lapwing.model.linear import LinearModel, as_model
 
 RESAMPLES = 1000
 BLOCK = 2**22  # weights of documents drawn at a time
+KIND = np.array([0.0, *[0.5] * 7])  # documents added to each kind where F1 of a category is drawn
 REGRESSIONS = 20
 SHOWN = 600  # characters of a text
 
@@ -220,15 +223,28 @@ def bootstrap(
     whole = [_measured(one, np.ones((1, n))) for one in (a, b)]
     ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
 
-    def interval(name: str) -> list[Interval]:
-        before, after = (np.atleast_1d(one[name][0]) for one in whole)
-        apart = np.concatenate([np.atleast_2d((second[name] - first[name]).T).T for first, second in drawn])
-        low, high = np.nanquantile(apart, ends, axis=0)
-        values = (np.broadcast_to(part, before.shape).tolist() for part in (before, after, after - before, low, high))
-        return [Interval(*one) for one in zip(*values, strict=True)]
+    def interval(name: str) -> Interval:
+        before, after = (float(one[name][0]) for one in whole)
+        low, high = np.quantile(np.concatenate([second[name] - first[name] for first, second in drawn]), ends)
+        return Interval(before, after, after - before, float(low), float(high))
 
-    names = [name for name in whole[0] if name != "f1"]
-    return {name: interval(name)[0] for name in names}, interval("f1")
+    f1 = []
+    for k, (before, after) in enumerate(zip(*(one["f1"][0].tolist() for one in whole), strict=True)):
+        kinds = np.bincount(4 * a.truth[:, k] + 2 * a.chosen[:, k] + b.chosen[:, k], minlength=8) + KIND
+        low, high = np.quantile(_f1_apart(generator.multinomial(n, kinds / kinds.sum(), size=resamples)), ends).tolist()
+        f1.append(Interval(before, after, after - before, low, high))
+    return {name: interval(name) for name in whole[0] if name != "f1"}, f1
+
+
+def _f1_apart(counts: np.ndarray) -> np.ndarray:
+    """F1 of B less that of A from documents of each kind, (draws, 8) by 4·member + 2·chosen by A + chosen by B."""
+    inside, by_a, by_b = (counts[:, [kind for kind in range(8) if kind & bit]].sum(axis=1) for bit in (4, 2, 1))
+    right_a, right_b = counts[:, 6] + counts[:, 7], counts[:, 5] + counts[:, 7]
+    one, other = (
+        np.where(inside + chosen > 0, 2.0 * right / np.maximum(inside + chosen, 1), 1.0)
+        for right, chosen in ((right_a, by_a), (right_b, by_b))
+    )
+    return np.asarray(other - one)
 
 
 def _measured(one: Judged, counts: np.ndarray) -> dict[str, np.ndarray]:
