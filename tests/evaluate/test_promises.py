@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from lapwing.evaluate.calibration import Calibration, tally
+from lapwing.evaluate.calibration import Reliability, tally
 from lapwing.evaluate.comparison import Judged, bootstrap, mcnemar
 from lapwing.model.conformal import Conformal
 
@@ -80,7 +80,7 @@ def calibrated(exclusive: bool, draws: int, size: int = 400) -> Counter[str]:
     generator, found = np.random.default_rng(3), Counter[str]()
     for _ in range(draws):
         first = documents(size, exclusive, generator)[0]
-        result = Calibration.pooled(tally(first.proba, first.truth), exclusive)
+        result = Reliability.pooled(tally(first.proba, first.truth), exclusive)
         for one in result.reliability():
             found["bands"] += 1
             found["bands held"] += one.band[0] <= one.probability <= one.band[1]
