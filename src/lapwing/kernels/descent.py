@@ -24,11 +24,10 @@ from lapwing.kernels.loss import (
     primal_objective,
     violation,
 )
-from lapwing.kernels.nouns import Result
+from lapwing.kernels.nouns import ARMIJO, Result
 
 SWEEPS = 200  # of coordinate descent in a round at most,
 ENOUGH = 0.1  # or until violations are this share of what the round began with
-ARMIJO = 0.01  # share of what a step promises that it must bring
 HALVINGS = 40  # of a step; a shorter one is rounding
 
 

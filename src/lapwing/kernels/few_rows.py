@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.kernels._jit import REASSOCIATING, kernel, part
-from lapwing.kernels.gram import ARMIJO, ROUNDING, SHORTEST
+from lapwing.kernels.gram import SHORTEST
 from lapwing.kernels.loss import assign, bend, fill, in_turn, intercept_only, losses, majorant
-from lapwing.kernels.nouns import Result
+from lapwing.kernels.nouns import ARMIJO, ROUNDING, Result
 from lapwing.kernels.quadratic import add_products, cholesky, substitute
 
 CHUNK = 512  # features of the documents that lie in the cache together

@@ -30,7 +30,7 @@ from lapwing.kernels.loss import (
     violation,
     violations,
 )
-from lapwing.kernels.nouns import Result
+from lapwing.kernels.nouns import ARMIJO, ROUNDING, Result
 from lapwing.kernels.quadratic import active_set, add_products, cholesky, newton_step, substitute, sweep
 from lapwing.kernels.working_set import local_prior, taken
 
@@ -38,8 +38,6 @@ CHUNK = 256  # documents whose weighted features lie in the cache together
 LEAST = 32  # features that may enter a working set at once,
 MORE = 512  # and where X is sparse, so that a larger one costs little
 LOST = 1e-15  # share of a pivot that is all rounding
-ROUNDING = 1e-13  # a sum over documents is not known better
-ARMIJO = 0.01  # share of what a step promises that it must bring
 POLISH = 3  # steps that may be taken within that
 SHORTEST = 1e-9  # share of a step that is still tried
 VIOLATES = 1e-9  # relative violation below which a feature stays out of the working set

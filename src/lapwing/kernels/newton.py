@@ -35,7 +35,7 @@ from lapwing.kernels.loss import (
     penalty_at,
     violations,
 )
-from lapwing.kernels.nouns import Result
+from lapwing.kernels.nouns import ARMIJO, ROUNDING, Result
 from lapwing.kernels.wide import model as wide_model
 from lapwing.kernels.wide import solve as solve_wide
 from lapwing.kernels.working_set import begin, grow, lists, local_prior, prune, stronger, taken
@@ -51,8 +51,6 @@ POOR, CAUTIOUS = 0.5, 0.25  # share of a step below which it was poor, and the n
 FALLS, FALLS_WIDE = 0.05, 0.02  # relative fall of the objective above which rough models will do; in sets above `MANY`
 FINE, FINE_WIDE = 0.1, 0.5  # precision at its finest, relative to tol; without a Hessian
 HALVINGS = 6  # of a step, before a more cautious one is taken
-ARMIJO = 0.01  # share of what a step promises that it must bring
-ROUNDING = 1e-13  # a sum over documents is not known better
 ROUGH = 0.1  # violations, relative to the penalty's slope, at which a quadratic model far from the solution is left
 
 

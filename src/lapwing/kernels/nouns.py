@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+ARMIJO = 0.01  # share of what a step promises that it must bring, in every line search
+ROUNDING = 1e-13  # relative: a sum over documents is not known better
+
 
 class Sparse(NamedTuple):
     """A matrix in one direction: the entries of column (or row) k are indptr[k] … indptr[k+1]."""

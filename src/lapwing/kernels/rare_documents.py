@@ -10,7 +10,8 @@ import numpy as np
 
 from lapwing.kernels._jit import part
 from lapwing.kernels.loss import bend, loss_theta, losses, majorant, penalty
-from lapwing.kernels.newton import ARMIJO, HALVINGS, ROUNDING
+from lapwing.kernels.newton import HALVINGS
+from lapwing.kernels.nouns import ARMIJO, ROUNDING
 from lapwing.kernels.working_set import Lists
 
 

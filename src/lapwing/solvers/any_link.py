@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.kernels.nouns import Result
+from lapwing.kernels.nouns import ARMIJO, ROUNDING, Result
 from lapwing.solvers.dense import is_smooth
 from lapwing.solvers.problem import Problem
 from lapwing.stats.links import as_loss
@@ -28,9 +28,7 @@ STEPS = 500  # of conjugate gradients in a round at most,
 FORCED = 0.1  # until what is left is this share of the gradient, or less near the solution
 INNER = 1e-2  # violations of the inner problem, relative to the penalty's slope, as a share of the tolerance
 FLAT = 1e-10  # curvature of a document, at least: a line has no minimum
-ARMIJO = 0.01  # share of what a step promises that it must bring
 HALVINGS = 40  # of a step: then it is shorter than what rounding leaves of it
-ROUNDING = 1e-13  # a sum over documents is not known better
 
 
 class _Products:

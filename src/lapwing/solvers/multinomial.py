@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lapwing.kernels.nouns import Matrix, Result
+from lapwing.kernels.nouns import ARMIJO, ROUNDING, Matrix, Result
 from lapwing.solvers.problem import Problem
 from lapwing.stats.objective import PriorArrays, penalty
 from lapwing.stats.result import FitResult
@@ -28,9 +28,7 @@ FEWEST = 20  # features of a class that are added at least,
 POOR = 0.5  # and an eighth, not half, of those there are after a step of which no more than this share was taken
 HALVINGS = 6  # of a step at most; of a Gaussian one, which has no second try,
 HALVINGS_GAUSSIAN = 40
-ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one,
-ARMIJO = 0.01  # and that it must bring
-ROUNDING = 1e-13  # a sum over documents is not known better
+ENOUGH = 0.3  # share of what a step promises that ends the search for a shorter one
 SPARE = 0.005  # share of the curvature that a Gaussian step leaves out at most
 LEFT_FAR, LEFT_NEAR = 0.3, 1e-6  # of the first residual, by its conjugate gradients far from the optimum and near it
 ITERATIONS = 200  # of conjugate gradients in a round at most
