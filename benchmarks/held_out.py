@@ -36,7 +36,7 @@ from lapwing.corpus import Corpus, read, stdlib_docstrings
 from lapwing.evaluate import conformalize, evaluate, membership
 from lapwing.evaluate.documents import blocks_of
 from lapwing.training import TrainSettings, train
-from lapwing.training.apart import divided
+from lapwing.training.holdout import divided
 
 RATES, PRECISION, SHARE = (0.8, 0.9, 0.95), 0.9, 0.2
 SETS = 10  # of fresh documents, at most

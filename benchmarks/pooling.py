@@ -2,9 +2,9 @@
 
     LAPWING_CORPORA=… .venv/bin/python benchmarks/pooling.py [docstrings reuters newsgroups]
 
-Along one path of variances, all categories in five folds, l_k(v) is what category k loses on documents left out,
-relative to its base rate, and l(v) the same of all of them together (training/held_out.py). Category k takes the v of
-the least
+Along one path of variances, all categories in five folds, l_k(v) is what category k loses on held-out documents,
+relative to its base rate, and l(v) the same of all of them together (training/out_of_fold.py). Category k takes the v
+of the least
 
     (1 − w_k) l(v) + w_k l_k(v),   w_k = n_k / (n_k + m)
 

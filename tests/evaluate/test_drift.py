@@ -20,7 +20,7 @@ from lapwing.model.reference import ScoreReference
 from lapwing.solvers import newton
 from lapwing.solvers.problem import Problem
 from lapwing.stats.priors import ElasticNet, Laplace, Prior
-from lapwing.training.left_out import left_out_scores
+from lapwing.training.leave_one_out import leave_one_out_scores
 
 
 def test_holm_by_hand() -> None:
@@ -110,7 +110,7 @@ def test_scores_are_as_without_the_document(prior: Prior) -> None:
     arrays, weight, problem = prior.compile(20.0, 30), np.ones(120), Problem(X)
     whole = newton.fit(problem, y, weight, arrays, variance=20.0, tol=1e-9)
     sample = np.arange(0, 120, 4)
-    result = left_out_scores(X, y, weight, arrays, whole.weights, "logit", sample)
+    result = leave_one_out_scores(X, y, weight, arrays, whole.weights, "logit", sample)
     assert result is not None
     exact = []
     for i in sample.tolist():
@@ -130,7 +130,7 @@ def test_scores_near_the_intercept_and_across_it_are_those_of_new_documents() ->
     y = np.where(generator.random(3000) < 1.0 / (1.0 + np.exp(2.0 - X @ np.linspace(-9.0, 9.0, 40))), 1.0, -1.0)
     old, arrays = X[:1500], Laplace().compile(5.0, 40)
     beta = newton.fit(Problem(old), y[:1500], np.ones(1500), arrays, variance=5.0, tol=1e-9).weights
-    result = left_out_scores(old, y[:1500], np.ones(1500), arrays, beta, "logit", np.arange(1500))
+    result = leave_one_out_scores(old, y[:1500], np.ones(1500), arrays, beta, "logit", np.arange(1500))
     assert result is not None
     here, fresh, after = old @ beta[:-1], X[1500:] @ beta[:-1], result - beta[-1]
     near = (np.abs(here) > 0.0) & (np.abs(here) < 1e-3) & (y[:1500] < 0.0)

@@ -203,7 +203,7 @@ def apart_in_training(corpus: Corpus, model: LinearModel, data: str) -> Corpus:
     if corpus.has_splits or not known or HOLDOUT not in flags[:-1]:
         return corpus
     from lapwing.training.again import settings_of
-    from lapwing.training.apart import divided
+    from lapwing.training.holdout import divided
 
     try:
         share = float(flags[flags.index(HOLDOUT) + 1])

@@ -105,13 +105,13 @@ def command(
         understood = _overview(corpus, documents)
         if not as_json:
             _say(understood, err=True)
-        apart = documents.part("validation") if options["validation"] else None
-        kept_apart = None
+        validated = documents.part("validation") if options["validation"] else None
+        held_out = None
         if holdout is not None:
-            from lapwing.training.apart import divided
+            from lapwing.training.holdout import divided
 
             parts = divided(corpus, holdout, settings)
-            corpus, kept_apart = parts.part("train"), parts.part("test")
+            corpus, held_out = parts.part("train"), parts.part("test")
         announce_compiling()
         from lapwing.formats import save
         from lapwing.training import train
@@ -119,32 +119,32 @@ def command(
         checkpoint = Path(f"{output}.checkpoint")
         with cluster_client(options["cluster"], options["workers"]) as client:
             model = train(
-                corpus, settings, progress=progress, validation=apart, checkpoint=checkpoint, client=client,
+                corpus, settings, progress=progress, validation=validated, checkpoint=checkpoint, client=client,
                 curvature=options["curvature"],
             )  # fmt: skip
         model.provenance["reading"] = _reading_flags(split, holdout)
-        apart_result = None
-        if kept_apart is not None:
+        on_held_out = None
+        if held_out is not None:
             from lapwing.evaluate import conformalize, evaluate
             from lapwing.evaluate.documents import blocks_of
 
-            apart_result = evaluate(model, blocks_of(kept_apart, model))
-            model = conformalize(model, kept_apart.documents, kept_apart.labels)
+            on_held_out = evaluate(model, blocks_of(held_out, model))
+            model = conformalize(model, held_out.documents, held_out.labels)
         save(model, output)
         checkpoint.unlink(missing_ok=True)
         work.clear()
     summary = summary_of(output, corpus, model)
     summary["data"] = understood.to_dict()
-    summary["holdout"] = None if apart_result is None else apart_result.to_dict()
+    summary["holdout"] = None if on_held_out is None else on_held_out.to_dict()
     if as_json:
         print_json(summary)
     else:
         print_summary(summary)
-        if apart_result is not None:
+        if on_held_out is not None:
             from lapwing.cli.evaluate import print_evaluation
 
-            click.echo(f"on the {apart_result.documents} held-out documents:\n")
-            print_evaluation(apart_result)
+            click.echo(f"on the {on_held_out.documents} held-out documents:\n")
+            print_evaluation(on_held_out)
 
 
 def _work_folder(data: str, output: str, reading: dict[str, Any], memory: int | None, parent: str | None) -> WorkFolder:

@@ -4,8 +4,9 @@ Words. A term's document frequency then and now, d of n and e of m. Given d + e,
 had moved; a binomial with probability m/(n+m) has heavier tails, so its p-values err on the safe side.
 
 Scores. Training leaves, of every category, how the scores of its documents were distributed, each as a fit without it
-gives it (training/left_out.py): counts in bins, and how many in each are of the category. New scores are counted in the
-same bins, c documents then and e now, t together, n and m in all, q = m/(n+m). Two tests, the smaller p-value doubled:
+gives it (training/leave_one_out.py): counts in bins, and how many in each are of the category. New scores are counted
+in the same bins, c documents then and e now, t together, n and m in all, q = m/(n+m). Two tests, the smaller p-value
+doubled:
 
     share   S = Σ_bins w e, w the probability that the link gives to the bin, less its mean. Given t every e would be
             hypergeometric; as with words they are taken as binomial (t, q), which errs on the safe side, and the

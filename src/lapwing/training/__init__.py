@@ -170,7 +170,7 @@ def _task(corpus: Corpus, settings: TrainSettings, classes: Sequence[Hashable] |
             raise InputError(f"expected one group or moment for each of {len(corpus)} documents, got {len(values)}")
     keep_duals = len(goal.fitted) * len(corpus) <= most_duals
     dealing = None
-    if settings.chooses_apart and (corpus.groups is not None or settings.fold_by == "time"):
+    if settings.chooses_alone and (corpus.groups is not None or settings.fold_by == "time"):
         dealing = _dealing(corpus, settings, partial(_keys, corpus, settings))
     return Task(goal, check_weights(corpus.weights, len(corpus)), settings, keep_duals, dealing)
 
@@ -182,13 +182,13 @@ def _strategy(
     settings, seed = task.settings, np.random.SeedSequence(task.settings.random_state)
     if settings.ngrams is not None:
         space = make_space(corpus, settings, progress)
-        apart: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, task))
-        return NgramSearch(task, space, apart), (*space.tokens, apart), partial(_keys, corpus, settings)
+        chosen_by: Any = None if validation is None else (space.read(validation.documents), *_labels(validation, task))
+        return NgramSearch(task, space, chosen_by), (*space.tokens, chosen_by), partial(_keys, corpus, settings)
     features = make_design(corpus, settings, progress, pool)
-    apart = None if validation is None else _validation(validation, features, task)
+    chosen_by = None if validation is None else _validation(validation, features, task)
     if settings.joint:
         check_softmax(len(task), *features.matrix.shape)
-    strategy = (Polytomous if settings.joint else OneVsRest)(task, features, apart)
+    strategy = (Polytomous if settings.joint else OneVsRest)(task, features, chosen_by)
 
     def keys() -> np.ndarray:
         own = matrix_keys(features.matrix, seed)
@@ -197,7 +197,7 @@ def _strategy(
             own[blank] = np.random.default_rng(seed).standard_normal(int(blank.sum()))
         return own
 
-    return strategy, (features.matrix, features.feature_names, apart), keys
+    return strategy, (features.matrix, features.feature_names, chosen_by), keys
 
 
 def _validation(corpus: Corpus, features: Design, task: Task) -> tuple[sp.csr_matrix, Targets, np.ndarray]:

@@ -63,8 +63,9 @@ def learning_curve(
     dealt = portions(corpus, PORTIONS, replace(settings, fold_by="chance"))
     turn = np.where(dealt.fold < 0, dealt.portions, dealt.fold)
     if test is None:
-        apart = turn < max(round(HELD_OUT * dealt.portions), 1)
-        test, corpus, turn = corpus.select(np.flatnonzero(apart)), corpus.select(np.flatnonzero(~apart)), turn[~apart]
+        held_out = turn < max(round(HELD_OUT * dealt.portions), 1)
+        test, corpus = (corpus.select(np.flatnonzero(part)) for part in (held_out, ~held_out))
+        turn = turn[~held_out]
         turn = turn - min(turn, default=0)
     if not len(corpus) or not len(test):
         raise InputError("a learning curve needs documents to train on and others to judge by; there are too few")

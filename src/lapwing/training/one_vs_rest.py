@@ -18,7 +18,7 @@ from lapwing.stats.result import FitResult
 from lapwing.text import Design
 from lapwing.training.category import Category, CategoryFits, Documents
 from lapwing.training.fit import CategoryFit
-from lapwing.training.left_out import reference
+from lapwing.training.leave_one_out import reference
 from lapwing.training.memory import remember
 from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix, ValidationMatrix
 from lapwing.training.paths import Part, Path
@@ -169,8 +169,8 @@ class OneVsRest(CategoryFits, OverMatrix):
                 return None
             plan, method = replace(plan, variances=(variance,)), "cv"
         folds = self.task.own_folds(one.row, one.y, one.weight)
-        apart = self._validation(one.row, one.features)
-        return self.choose(one, folds, plan, method=method, start=variance, alphas=alphas, validation=apart)
+        validation = self._validation(one.row, one.features)
+        return self.choose(one, folds, plan, method=method, start=variance, alphas=alphas, validation=validation)
 
     def _validation(self, row: int, features: np.ndarray | None) -> Documents | None:
         if self.validation is None:

@@ -58,7 +58,7 @@ class OverMatrix:
         """Whether all there is to do is one fit with a Gaussian prior, over many sparse columns."""
         settings = self.task.settings
         plain = (settings.method, settings.solver, settings.standardize) == ("map", "auto", False)
-        single = len(self.task) == 1 and not settings.holds_out and not settings.chooses_apart
+        single = len(self.task) == 1 and not settings.holds_out and not settings.chooses_alone
         large = self.X.nnz > newton.SMALL and self.X.shape[1] > WIDEST and not is_stored(self.X)
         return plain and single and large and type(self.prior) is Gaussian and settings.intercept_variance != np.inf
 

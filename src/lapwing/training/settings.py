@@ -179,7 +179,7 @@ class TrainSettings(TrainParameters):
         return chosen and self.solver != "greedy" and self.max_features is None
 
     @property
-    def chooses_apart(self) -> bool:
+    def chooses_alone(self) -> bool:
         """Whether a category chooses something for itself, by folds of its own."""
         steps = self.ngrams is not None and self.ngrams.steps == "cv"
         return self.variance in ("cv", "auto") or self.alpha == "cv" or self.max_features is not None or steps

@@ -44,7 +44,7 @@ MOST_SCORES = 1 << 23  # documents times categories that are scored so, document
 MIN_TIES = 10  # documents of equal score, from which on that score is kept
 
 
-def left_out_scores(
+def leave_one_out_scores(
     X: sp.csr_matrix, y: np.ndarray, weight: np.ndarray, prior: PriorArrays, beta: np.ndarray, link: str,
     sample: np.ndarray, columns: sp.csc_matrix | None = None,
 ) -> np.ndarray | None:  # fmt: skip
@@ -124,7 +124,7 @@ def reference(strategy: OneVsRest, fits: list[CategoryFit], model: LinearModel) 
         beta[fit.features], beta[-1] = fit.weights, fit.intercept
         arrays = strategy.prior.compile(fit.variance, X.shape[1], settings.intercept_variance)
         weight = task.document_weights(row)
-        return left_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few, by_column)
+        return leave_one_out_scores(X, task.signs(row), weight, arrays, beta, settings.link, few, by_column)
 
     scored = dict(zip(some, run_all(one, some, n_jobs=settings.n_jobs), strict=True))
     rows = [row for row, own in scored.items() if own is not None]

@@ -12,7 +12,7 @@ from lapwing.corpus.document import Record
 from lapwing.model.trained_on import TrainedOn, sketch
 from lapwing.text import TextSettings
 from lapwing.training import TrainSettings, portions
-from lapwing.training.apart import kept_apart
+from lapwing.training.holdout import holdout_of
 from lapwing.training.suspects import agreed, disagreements
 
 
@@ -33,9 +33,9 @@ def test_a_fifth_of_the_texts_without_a_word_is_held_out(empty: str, seed: int) 
     """Whether nothing is written there, or nothing that the settings read: "a" is a stop word here."""
     data = corpus_of([*filler(150), *[empty] * 50], [*(["grain", "oil"] * 75), *["leer"] * 50])
     settings = TrainSettings(random_state=seed, text=TextSettings(stop_words="smart"))
-    apart = kept_apart(data, 0.2, settings)
-    assert apart[150:].sum() == 10
-    assert 38 <= apart.sum() <= 42
+    held_out = holdout_of(data, 0.2, settings)
+    assert held_out[150:].sum() == 10
+    assert 38 <= held_out.sum() <= 42
     assert np.bincount(portions(data, 5, settings).fold[150:]).tolist() == [10] * 5
 
 
@@ -54,10 +54,10 @@ def test_groups_of_equal_texts_are_held_out_as_groups_and_as_often_as_others() -
     data = corpus_of(texts, ["grain", "oil"] * 1000)
     shares = []
     for seed in range(5):
-        apart = kept_apart(data, 0.2, TrainSettings(random_state=seed))
-        assert (apart[:300] == apart[300:600]).all()
-        assert (apart[:300] == apart[600:900]).all()
-        shares.append(apart[:900].mean())
+        held_out = holdout_of(data, 0.2, TrainSettings(random_state=seed))
+        assert (held_out[:300] == held_out[300:600]).all()
+        assert (held_out[:300] == held_out[600:900]).all()
+        shares.append(held_out[:900].mean())
     assert np.mean(shares) == pytest.approx(0.2, abs=0.02)
 
 
@@ -72,7 +72,7 @@ def test_empty_texts_of_one_group_stay_together() -> None:
 def test_empty_texts_with_columns_beside_them_are_each_their_own() -> None:
     rows = [Record("" if i < 50 else f"word{i}", {"kind": "x"}) for i in range(200)]
     data = replace(corpus_of(rows, ["grain", "oil"] * 100), categorical=("kind",))  # type: ignore[arg-type]
-    assert kept_apart(data, 0.2, TrainSettings())[:50].sum() == 10
+    assert holdout_of(data, 0.2, TrainSettings())[:50].sum() == 10
 
 
 def test_empty_texts_are_no_documents_trained_on_and_no_disagreement() -> None:
