@@ -214,17 +214,17 @@ def test_a_promise_is_not_tried_on_the_documents_it_comes_from(run: Command, tmp
 
     numbered = list(enumerate(rows))
     data, new, model = write("d.jsonl", numbered[:300]), write("new.jsonl", numbered[300:]), tmp_path / "m.lapwing"
-    assert "sets promised" in run("train", data, "-o", model, "--holdout", "0.4").out  # those of the folds
+    assert "prediction sets contained" in run("train", data, "-o", model, "--holdout", "0.4").out  # those of the folds
     own = run("evaluate", model, data)
-    assert "sets promised" not in own.out
-    assert "by construction" in own.out
+    assert "prediction sets contained" not in own.out
+    assert "prediction sets were calibrated on these documents" in own.out
     measured = run("evaluate", model, data, "--json").json["selective"]
     assert measured["promises"] == []
     assert measured["promised_on"] == 1.0
     other = run("evaluate", model, new)
-    assert "sets promised" in other.out
-    assert "by construction" not in other.out
+    assert "prediction sets contained" in other.out
+    assert "prediction sets were calibrated on these documents" not in other.out
     folds = tmp_path / "folds.lapwing"
     assert run("train", data, "-o", folds).code == 0
-    assert "by construction" in run("evaluate", folds, data).out
-    assert "sets promised" in run("evaluate", folds, new).out
+    assert "prediction sets were calibrated on these documents" in run("evaluate", folds, data).out
+    assert "prediction sets contained" in run("evaluate", folds, new).out
