@@ -39,7 +39,7 @@ class ResultRow:
 
 
 @dataclass(frozen=True)
-class Paper:
+class PaperRows:
     """One collection: its line of Table 1 and its table of results."""
 
     name: str
@@ -50,7 +50,7 @@ class Paper:
     rows: dict[str, ResultRow]
 
 
-REUTERS = Paper(
+REUTERS = PaperRows(
     "Reuters-21578", 2, (7_770, 3_019), 6_760, 90,
     {
         "lasso": ResultRow(0.8711, 0.5167, 0.9957, 164.07, 0.44),
@@ -59,7 +59,7 @@ REUTERS = Paper(
     },
 )  # fmt: skip
 
-OHSUMED = Paper(
+OHSUMED = PaperRows(
     "Ohsumed", 3, (6_286, 7_643), 20_520, 23,
     {
         "lasso": ResultRow(0.6533, 0.6053, 0.9800, 81.16, 1.83),
@@ -68,7 +68,7 @@ OHSUMED = Paper(
     },
 )  # fmt: skip
 
-NEWSGROUPS = Paper(
+NEWSGROUPS = PaperRows(
     "20-NewsGroups", 4, (12_492, 6_246), 51_666, 20,
     {
         "lasso": ResultRow(0.8663, 0.8644, 0.9861, 384.16, 1.72),
@@ -91,7 +91,7 @@ SWEEP = {
 }
 
 
-def paper_for(corpus: Corpus) -> Paper | None:
+def paper_for(corpus: Corpus) -> PaperRows | None:
     """The paper's collection that this is; None for one that it did not use."""
     labels = set(corpus.categories())
     if corpus.source.get("format") == "reuters":
@@ -108,13 +108,13 @@ MIN_DF = {REUTERS.name: 3}  # 6,864 features where the paper has 6,760; without 
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
+class SweepCollection:
     """train, test   documents as vectors, with their labels, of the `categories` only
     targets          the training labels as ±1
     """
 
     name: str
-    paper: Paper | None
+    paper: PaperRows | None
     train: Corpus
     test: Corpus
     targets: Targets
@@ -131,8 +131,8 @@ class Collection:
 
 
 def collect(
-    corpus: Corpus, paper: Paper | None, *, quick: bool = False, seed: int = 0, progress: Progress | None = None
-) -> Collection:
+    corpus: Corpus, paper: PaperRows | None, *, quick: bool = False, seed: int = 0, progress: Progress | None = None
+) -> SweepCollection:
     """Both parts as vectors; term weights come from the training part alone.
 
     20 Newsgroups, and any corpus without a training and a test part, is dealt out anew: two thirds and one third,
@@ -156,7 +156,9 @@ def collect(
     ours, theirs, names = matrices(train, test, settings, progress)
     train = replace(train, kind="vectors", documents=ours, feature_names=names)
     test = replace(test, kind="vectors", documents=theirs, feature_names=names)
-    return Collection(corpus.name, paper, train, test, targets(train.labels, corpus.exclusive, both), min_df, quick)
+    return SweepCollection(
+        corpus.name, paper, train, test, targets(train.labels, corpus.exclusive, both), min_df, quick
+    )
 
 
 def _within(corpus: Corpus, categories: list[str]) -> Corpus:
@@ -201,7 +203,7 @@ RIDGE, SELECTED = METHODS[1], METHODS[2]
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class MethodResult:
     """One model and what it does to the test documents; seconds of its fit and of predicting all of them.
 
     multiplications   of words of the test documents by weights that are not zero
@@ -227,15 +229,15 @@ class Result:
 class Runs:
     """log_likelihood: of held-out documents over all categories, for every variance of a method's grid."""
 
-    results: dict[str, Result]
-    sweep: tuple[Result, ...]
+    results: dict[str, MethodResult]
+    sweep: tuple[MethodResult, ...]
     log_likelihood: dict[str, dict[float, float]]
 
 
 class _CrossValidation:
     """One variance for all categories, the best by the log-likelihood of held-out documents, summed over them."""
 
-    def __init__(self, collection: Collection, n_jobs: int | None, seed: int, progress: Progress | None) -> None:
+    def __init__(self, collection: SweepCollection, n_jobs: int | None, seed: int, progress: Progress | None) -> None:
         self.collection, self.n_jobs, self.progress = collection, n_jobs, progress
         self.problem = Problem(collection.X)
         self.fold = np.random.default_rng(seed).permutation(collection.X.shape[0]) % FOLDS
@@ -286,7 +288,7 @@ class _CrossValidation:
 
 
 def run_everything(
-    collection: Collection, *, n_jobs: int | None = 1, seed: int = 0, progress: Progress | None = None
+    collection: SweepCollection, *, n_jobs: int | None = 1, seed: int = 0, progress: Progress | None = None
 ) -> Runs:
     values = _CrossValidation(collection, n_jobs, seed, progress).run()
     best = {name: max(curve, key=lambda v: (curve[v], -v)) for name, curve in values.items()}
@@ -300,14 +302,16 @@ def run_everything(
     return Runs(results, (*sweep, results[RIDGE.name]), values)
 
 
-def _result(collection: Collection, method: Method, variance: float, alpha: float | None, n_jobs: int | None) -> Result:
+def _result(
+    collection: SweepCollection, method: Method, variance: float, alpha: float | None, n_jobs: int | None
+) -> MethodResult:
     start = time.perf_counter()
     model = train(collection.train, method.settings(variance, n_jobs, alpha), classes=collection.categories)
     training = time.perf_counter() - start
     test = collection.test
     averages = evaluate(model, [(test.documents, test.labels)], undefined=0.0).averages()
     pruned = model.provenance.get("selected_ridge")
-    return Result(
+    return MethodResult(
         method=method,
         variance=variance,
         alpha=0.0 if pruned is None else float(pruned["alpha"][0]),
@@ -340,7 +344,7 @@ CHOSEN_ON_TRAINING = (
 
 def reproduce(
     corpus: Corpus,
-    paper: Paper | None = None,
+    paper: PaperRows | None = None,
     *,
     quick: bool = False,
     seed: int = 0,
@@ -378,7 +382,7 @@ def reproduce(
     )
 
 
-def _record(one: Result) -> dict[str, Any]:
+def _record(one: MethodResult) -> dict[str, Any]:
     return {
         "method": one.method.name,
         "variance": one.variance,
@@ -399,7 +403,7 @@ def _record(one: Result) -> dict[str, Any]:
 HEAD = ("micro F1", "macro F1", "sparsity", "train, s", "predict, s")
 
 
-def results_table(collection: Collection, runs: Runs) -> Table:
+def results_table(collection: SweepCollection, runs: Runs) -> Table:
     """Tables 2, 3 and 4."""
     paper = collection.paper
     rows: list[tuple[str, ...]] = []
@@ -445,13 +449,13 @@ def sweep_table(runs: Runs) -> Table:
     )
 
 
-def _numbers(one: Result) -> tuple[str, ...]:
+def _numbers(one: MethodResult) -> tuple[str, ...]:
     return (
         f"{one.micro:.4f}", f"{one.macro:.4f}", f"{one.sparsity:.4f}", f"{one.training:.2f}", f"{one.prediction:.4f}",
     )  # fmt: skip
 
 
-def _notes(collection: Collection, runs: Runs) -> tuple[str, ...]:
+def _notes(collection: SweepCollection, runs: Runs) -> tuple[str, ...]:
     paper, results = collection.paper, runs.results
     if collection.quick:
         return (f"A quick run over {len(collection.categories)} of the categories: its figures are not the paper's.",)

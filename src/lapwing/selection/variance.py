@@ -99,7 +99,7 @@ class Measured(NamedTuple):
     converged: bool
 
 
-class Comparison:
+class VarianceComparison:
     """Held-out log-likelihoods by variance, each measured once; a variance with an unconverged fit is not chosen.
 
     measure   gives those of some variances, which rise
@@ -133,7 +133,9 @@ def _sums(values: np.ndarray) -> list[float]:
     return [sum(row) for row in values.tolist()]
 
 
-def choose(compared: Comparison, grid: Sequence[float] | None, start: float, *, one_se: bool = False) -> VarianceCurve:
+def choose(
+    compared: VarianceComparison, grid: Sequence[float] | None, start: float, *, one_se: bool = False
+) -> VarianceCurve:
     """The variance with the largest held-out log-likelihood: of a grid, or by a search that begins at `start`.
 
     With several alphas (Selected Ridge) the pair is chosen that is best.
@@ -154,7 +156,7 @@ def choose(compared: Comparison, grid: Sequence[float] | None, start: float, *, 
     return chosen
 
 
-def _best_of(compared: Comparison, grid: list[float], one_se: bool) -> VarianceCurve:
+def _best_of(compared: VarianceComparison, grid: list[float], one_se: bool) -> VarianceCurve:
     compared(*grid)
     values = np.array([compared(v) for v in grid])
     if not np.isfinite(values).any():  # none converged, and something is to be chosen
@@ -208,7 +210,7 @@ def _rounded(variance: float) -> float:
     return float(f"{variance:.3g}")
 
 
-def _search(value: Comparison, start: float) -> float:
+def _search(value: VarianceComparison, start: float) -> float:
     """Step out by a factor of 100 until the best lies inside, then follow a quadratic in the logarithm."""
     low, middle, high = start / BRACKET, start, start * BRACKET
     for _ in range(6):

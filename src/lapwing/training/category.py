@@ -22,7 +22,7 @@ from lapwing.stats.objective import PriorArrays
 from lapwing.stats.prior_table import PriorTable
 from lapwing.stats.priors import Columns, Jeffreys, Prior, as_prior
 from lapwing.stats.result import FitResult
-from lapwing.training.paths import Part, Path, choose_for_unit
+from lapwing.training.paths import FoldOfUnit, Path, choose_for_unit
 from lapwing.training.settings import ALPHAS, TrainSettings
 
 
@@ -43,7 +43,7 @@ class Category(NamedTuple):
     squeezed: Squeezed | None = None
 
 
-class Documents(NamedTuple):
+class ChoiceDocuments(NamedTuple):
     """Documents to choose by that no fit is made to: X (m, d) over features, labels and weights (m,)."""
 
     X: sp.csr_matrix
@@ -125,7 +125,7 @@ class CategoryFits:
         method: str,
         start: float,
         alphas: Sequence[float] = (0.0,),
-        validation: Documents | None = None,
+        validation: ChoiceDocuments | None = None,
     ) -> VarianceCurve:
         """The variance and α that its own held-out documents prefer: method "cv" over a grid, "auto" by a search."""
         y, weight, link = one.y, one.weight, as_link(self.settings.link)
@@ -145,12 +145,12 @@ class CategoryFits:
         pairs = zip(path.parts, variances.tolist(), strict=True)
         return (self.scores_without(path, part, variance) for part, variance in pairs)
 
-    def category_without(self, path: Path, part: Part) -> Category:
+    def category_without(self, path: Path, part: FoldOfUnit) -> Category:
         """The problem, weights of documents held out 0."""
         one: Category = part.problem
         return one._replace(weight=path.folds.training(part.fold, one.weight))
 
-    def scores_without(self, path: Path, part: Part, variance: float) -> np.ndarray:
+    def scores_without(self, path: Path, part: FoldOfUnit, variance: float) -> np.ndarray:
         """By one fit under a prior of any kind."""
         one, settings = self.category_without(path, part), self.settings
         if not one.prior.convex:

@@ -16,12 +16,12 @@ from lapwing.solvers.rare import Start
 from lapwing.stats.priors import Columns, Laplace, Prior
 from lapwing.stats.result import FitResult
 from lapwing.text import Design
-from lapwing.training.category import Category, CategoryFits, Documents
+from lapwing.training.category import Category, CategoryFits, ChoiceDocuments
 from lapwing.training.fit import CategoryFit
 from lapwing.training.leave_one_out import reference
 from lapwing.training.memory import remember
 from lapwing.training.over_matrix import HELD_OUT_TOL, OverMatrix, ValidationMatrix
-from lapwing.training.paths import Part, Path
+from lapwing.training.paths import FoldOfUnit, Path
 from lapwing.training.rare import RareCategories
 from lapwing.training.task import Task, check_flat
 
@@ -172,19 +172,19 @@ class OneVsRest(CategoryFits, OverMatrix):
         validation = self._validation(one.row, one.features)
         return self.choose(one, folds, plan, method=method, start=variance, alphas=alphas, validation=validation)
 
-    def _validation(self, row: int, features: np.ndarray | None) -> Documents | None:
+    def _validation(self, row: int, features: np.ndarray | None) -> ChoiceDocuments | None:
         if self.validation is None:
             return None
         X, targets, weights = self.validation
         y = targets.signs(self.task.targets.fitted[row])
-        return Documents(X if features is None else X[:, features], y, weights)
+        return ChoiceDocuments(X if features is None else X[:, features], y, weights)
 
     @property
     def held_out_tol(self) -> float:
         """Where little is to be done it is done well: kernels for other shapes then give the same scores."""
         return max(self.settings.tol, HELD_OUT_TOL) if self.X.nnz > LITTLE else min(self.settings.tol, 1e-8)
 
-    def category_without(self, path: Path, part: Part) -> Category:
+    def category_without(self, path: Path, part: FoldOfUnit) -> Category:
         if part.problem is not None:
             return super().category_without(path, part)
         one = self.category(part.unit, path.folds.training(part.fold, self.task.document_weights(part.unit)))
@@ -192,7 +192,7 @@ class OneVsRest(CategoryFits, OverMatrix):
             part.problem = one
         return one
 
-    def scores_without(self, path: Path, part: Part, variance: float) -> np.ndarray:
+    def scores_without(self, path: Path, part: FoldOfUnit, variance: float) -> np.ndarray:
         """By a fit at the cost of the documents that are touched, where one can be made."""
         if not path.chooses_alone and (part.last is None or isinstance(part.last, Start)):
             rare = self.rare.held_out(part.unit, path.folds, part.fold, variance, part.last)

@@ -15,7 +15,7 @@ import numpy as np
 
 from lapwing.engine import Pool, Threads
 from lapwing.selection.folds import Folds
-from lapwing.selection.variance import Comparison, CrossValidation, Measured, VarianceCurve, choose
+from lapwing.selection.variance import CrossValidation, Measured, VarianceComparison, VarianceCurve, choose
 from lapwing.stats.objective import summed
 
 LANES = 16  # fits under Gaussian priors that go through the matrix together
@@ -37,7 +37,7 @@ class Fitter(Protocol):
 
 
 @dataclass(eq=False)
-class Part:
+class FoldOfUnit:
     """One unit without one fold: its problem, where it has one of its own, and where its last fit ended."""
 
     unit: int
@@ -72,7 +72,7 @@ class Path:
         self.fitter, self.folds, self.tol, self.alphas, self.new = fitter, folds, tol, alphas, new
         self.together = together
         self.chooses_alone = problem is not None
-        self.parts = [Part(unit, k, problem) for unit in units for k in range(folds.portions)]
+        self.parts = [FoldOfUnit(unit, k, problem) for unit in units for k in range(folds.portions)]
         self.unconverged: set[float] = set()  # variances under which a fit did not reach its tolerance
 
     def __getstate__(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def choose_for_unit(
                 measured.append(Measured(values, variance not in at.unconverged))
         return measured
 
-    return choose(Comparison(measure, alphas), grid, start, one_se=plan.one_se and new is None)
+    return choose(VarianceComparison(measure, alphas), grid, start, one_se=plan.one_se and new is None)
 
 
 def held_out_documents(folds: Folds, weight: np.ndarray, new: Any) -> list[np.ndarray]:

@@ -15,8 +15,8 @@ from lapwing_papers.egjlm03.runs import (
     AS_PRINTED_STOP,
     COUNTED,
     SAME_SCALE,
-    Collection,
     Everything,
+    TopicCollection,
     collect,
     run_everything,
 )
@@ -54,7 +54,7 @@ def reproduce(
     )
 
 
-def _record(collection: Collection, runs: Everything) -> dict[str, Any]:
+def _record(collection: TopicCollection, runs: Everything) -> dict[str, Any]:
     return {
         "corpus": collection.name,
         "documents": dict(zip(("train", "test"), collection.documents, strict=True)),
@@ -81,14 +81,14 @@ def _record(collection: Collection, runs: Everything) -> dict[str, Any]:
     }
 
 
-def _printed(collection: Collection, values: Sequence[float], averages: bool = True) -> dict[str, float]:
+def _printed(collection: TopicCollection, values: Sequence[float], averages: bool = True) -> dict[str, float]:
     """The paper's column by topic, where it is of these topics."""
     if not collection.is_modapte:
         return {}
     return dict(zip((*paper.TOPICS, *(AVERAGES if averages else ())), values, strict=True))
 
 
-def _f1_table(title: str, note: str, collection: Collection, runs: Everything, names: Sequence[str]) -> Table:
+def _f1_table(title: str, note: str, collection: TopicCollection, runs: Everything, names: Sequence[str]) -> Table:
     """Rows of a topic: the paper's, ours, and ours as printed where that differs."""
     rows = []
     for k, topic in enumerate((*collection.categories, *AVERAGES)):
@@ -126,7 +126,7 @@ def _short(name: str) -> str:
     return f"{link} {prior}, {weighting.replace('-idf', ' IDF')}{'' if size == '300' else f', {size}'}"
 
 
-def _tables(collection: Collection, runs: Everything) -> tuple[Table, ...]:
+def _tables(collection: TopicCollection, runs: Everything) -> tuple[Table, ...]:
     laplaces = [f"probit/laplace-{gamma:g}/log/300" for gamma in paper.GAMMAS]
     raw = "probit/jeffreys/raw/300", JEFFREYS, "probit/laplace-10/raw/300", LAPLACE
     wide = JEFFREYS, "probit/jeffreys/log/1000", LAPLACE, "probit/laplace-10/log/1000"
@@ -150,7 +150,7 @@ def _tables(collection: Collection, runs: Everything) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def _table1(collection: Collection, runs: Everything) -> Table:
+def _table1(collection: TopicCollection, runs: Everything) -> Table:
     head = (*paper.OTHERS, "sparse Bayes, paper", "ours", "ours as printed")
     printed = [_printed(collection, row) for row in (*paper.OTHERS.values(), paper.F1[LAPLACE])]
     rows = []
@@ -164,7 +164,7 @@ def _table1(collection: Collection, runs: Everything) -> Table:
     )  # fmt: skip
 
 
-def _table4(collection: Collection, runs: Everything, names: Sequence[str]) -> Table:
+def _table4(collection: TopicCollection, runs: Everything, names: Sequence[str]) -> Table:
     rows = []
     for k, topic in enumerate(collection.categories):
         if collection.is_modapte:
@@ -181,7 +181,7 @@ def _table4(collection: Collection, runs: Everything, names: Sequence[str]) -> T
     )  # fmt: skip
 
 
-def _misfit(collection: Collection, counts: dict[float, tuple[int, ...]]) -> float:
+def _misfit(collection: TopicCollection, counts: dict[float, tuple[int, ...]]) -> float:
     """Root mean square of ln(ours/paper) over the cells of Table 4."""
     rows = [paper.TOPICS.index(topic) for topic in collection.categories]
     logs = [
@@ -192,7 +192,7 @@ def _misfit(collection: Collection, counts: dict[float, tuple[int, ...]]) -> flo
     return float(np.sqrt(np.mean(np.square(logs))))
 
 
-def _best_cuts(collection: Collection, runs: Everything) -> dict[tuple[str, float], tuple[float, float]]:
+def _best_cuts(collection: TopicCollection, runs: Everything) -> dict[tuple[str, float], tuple[float, float]]:
     """(rule, stop) → (misfit, cut) at the cut that fits Table 4 best."""
     best: dict[tuple[str, float], tuple[float, float]] = {}
     for (rule, stop, cut), counts in ({} if runs.study is None else runs.study.counts).items():
@@ -201,7 +201,7 @@ def _best_cuts(collection: Collection, runs: Everything) -> dict[tuple[str, floa
     return best
 
 
-def _study_table(collection: Collection, runs: Everything) -> Table:
+def _study_table(collection: TopicCollection, runs: Everything) -> Table:
     rows = []
     if runs.study is not None and collection.is_modapte:
         kept = [paper.TOPICS.index(topic) for topic in collection.categories]
@@ -221,7 +221,7 @@ def _study_table(collection: Collection, runs: Everything) -> Table:
     )  # fmt: skip
 
 
-def _jeffreys(collection: Collection, runs: Everything) -> Table:
+def _jeffreys(collection: TopicCollection, runs: Everything) -> Table:
     rows = tuple(
         (topic, str(one.kept), f"{one.proof:.0e}", f"{one.curvature:.2f}", str(one.rounds))
         for topic, one in zip(collection.categories, runs.results[JEFFREYS], strict=True)
@@ -235,7 +235,7 @@ def _jeffreys(collection: Collection, runs: Everything) -> Table:
     )  # fmt: skip
 
 
-def _equality(collection: Collection, runs: Everything) -> Table:
+def _equality(collection: TopicCollection, runs: Everything) -> Table:
     rows = tuple(
         (topic, one.prior, f"{one.objective:.6f}", f"{one.apart:.0e}", str(one.iterations), f"{one.seconds:.2f}",
          f"{one.default_seconds:.2f}")
@@ -249,7 +249,7 @@ def _equality(collection: Collection, runs: Everything) -> Table:
     )  # fmt: skip
 
 
-def _figure2(collection: Collection, runs: Everything) -> tuple[str, bytes]:
+def _figure2(collection: TopicCollection, runs: Everything) -> tuple[str, bytes]:
     topics = len(collection.categories)
     columns: dict[str, list[float]] = {}
     if collection.is_modapte:

@@ -89,7 +89,7 @@ SAME_SCALE = 1.6**2  # a logistic coefficient is about 1.6 times the probit one 
 
 
 @dataclass(frozen=True)
-class Run:
+class TopicRun:
     """One classifier per category, thresholds tuned for fewest training errors.
 
     strength   γ of a Laplace prior, variance of a Gaussian one; None for Jeffreys'
@@ -113,18 +113,18 @@ class Run:
         return f"{name}/as-printed" if self.printed else name
 
 
-def parse(name: str) -> Run:
+def parse(name: str) -> TopicRun:
     """The run of a name without `as-printed`."""
     link, prior, weighting, features = name.split("/")
     kind, _, strength = prior.partition("-")
-    return Run(link, kind, float(strength) if strength else None, weighting, int(features))
+    return TopicRun(link, kind, float(strength) if strength else None, weighting, int(features))
 
 
-def runs_of(names: Sequence[str]) -> list[Run]:
+def runs_of(names: Sequence[str]) -> list[TopicRun]:
     """The runs, and those under a Laplace prior on the probit link also as printed."""
     plain = [parse(name) for name in names]
     again = [
-        Run(r.link, r.prior, r.strength, r.weighting, r.features, printed=True)
+        TopicRun(r.link, r.prior, r.strength, r.weighting, r.features, printed=True)
         for r in plain
         if (r.link, r.prior) == ("probit", "laplace")
     ]
@@ -138,7 +138,7 @@ RCV1_RUNS = runs_of(list(RCV1))
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
+class TopicCollection:
     """Both parts with raw counts weighted three ways; documents without any category are left out."""
 
     name: str
@@ -150,7 +150,7 @@ class Collection:
     categories: tuple[str, ...]
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[TopicRun]:
         return RCV1_RUNS if self.is_rcv1 else MODAPTE_RUNS
 
     @property
@@ -162,7 +162,7 @@ class Collection:
         return next(iter(self.train.values())).shape[0], next(iter(self.test.values())).shape[0]
 
 
-def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = None) -> Collection:
+def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = None) -> TopicCollection:
     train, test = both_parts(corpus)
     if corpus.kind == "vectors":
         raise InputError(f"{corpus.name}: these experiments weight words, and this corpus holds vectors")
@@ -188,7 +188,7 @@ def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = 
         words = text(stemmer="none", tf=tf, idf=weighting == "log-idf", cosine=False)
         ours, theirs, _ = matrices(kept[0], kept[1], training(text=words), progress)
         weighted[0][weighting], weighted[1][weighting] = ours.tocsc(), theirs.tocsc()
-    return Collection(
+    return TopicCollection(
         name=corpus.name,
         is_rcv1=is_rcv1,
         train=weighted[0],
@@ -200,7 +200,7 @@ def collect(corpus: Corpus, *, quick: bool = False, progress: Progress | None = 
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class TopicResult:
     """One category of one run: errors on the test part, and what is known of the fit.
 
     kept       coefficients that are not zero, the intercept among them
@@ -239,7 +239,7 @@ class Equality:
 
 @dataclass(frozen=True, eq=False)
 class Everything:
-    results: Mapping[str, tuple[Result, ...]]
+    results: Mapping[str, tuple[TopicResult, ...]]
     study: Study | None
     equality: Mapping[str, tuple[Equality, ...]]  # category → one per prior
     test_documents: int
@@ -262,7 +262,7 @@ class Everything:
 class _Selected:
     """The columns that Pearson's correlation selects for a category, in one weighting."""
 
-    def __init__(self, collection: Collection, row: int, weighting: str, size: int) -> None:
+    def __init__(self, collection: TopicCollection, row: int, weighting: str, size: int) -> None:
         train, test = collection.train[weighting], collection.test[weighting]
         self.y = collection.labels[row]
         chosen = top_features(SCORES["pearson"](train, self.y), size)
@@ -274,7 +274,7 @@ class _Selected:
     def d(self) -> int:
         return self.train.shape[1]
 
-    def fit(self, run: Run) -> FitResult:
+    def fit(self, run: TopicRun) -> FitResult:
         if run.prior == "jeffreys":
             prior = Jeffreys()
             return probit_em.fit(
@@ -320,7 +320,7 @@ class _Selected:
         return reached | dict.fromkeys(waiting, (beta, MOST_STEPS))
 
 
-def _of_category(collection: Collection, row: int) -> dict[str, Result]:
+def _of_category(collection: TopicCollection, row: int) -> dict[str, TopicResult]:
     truth, results, selected = collection.truth[row], {}, {}
     for run in collection.runs:
         key = run.weighting, run.features
@@ -335,14 +335,14 @@ def _of_category(collection: Collection, row: int) -> dict[str, Result]:
         proof = float("nan") if run.printed else fit.relative_gap
         if run.prior == "jeffreys":
             proof = fit.kkt * float(np.abs(beta).max(initial=0.0))
-        results[run.name] = Result(
+        results[run.name] = TopicResult(
             (tp, int(said.sum()) - tp, int(truth.sum()) - tp), int(np.count_nonzero(beta)), proof, fit.curvature,
             fit.rounds, fit.converged,
         )  # fmt: skip
     return results
 
 
-def _study_of(collection: Collection, row: int) -> dict[tuple[str, float, float], dict[float, int]]:
+def _study_of(collection: TopicCollection, row: int) -> dict[tuple[str, float, float], dict[float, int]]:
     data = _Selected(collection, row, "log", 300)
     counts: dict[tuple[str, float, float], dict[float, int]] = {}
     for gamma in GAMMAS:
@@ -356,7 +356,7 @@ def _study_of(collection: Collection, row: int) -> dict[tuple[str, float, float]
     return counts
 
 
-def _equality_of(collection: Collection, row: int) -> tuple[Equality, ...]:
+def _equality_of(collection: TopicCollection, row: int) -> tuple[Equality, ...]:
     data, equalities = _Selected(collection, row, "log", 300), []
     for prior, variance in ((Laplace(), 2.0), (Gaussian(), 1.0)):
         arrays = prior.compile(variance, data.d)
@@ -371,7 +371,9 @@ def _equality_of(collection: Collection, row: int) -> tuple[Equality, ...]:
     return tuple(equalities)
 
 
-def run_everything(collection: Collection, *, n_jobs: int | None = 1, progress: Progress | None = None) -> Everything:
+def run_everything(
+    collection: TopicCollection, *, n_jobs: int | None = 1, progress: Progress | None = None
+) -> Everything:
     rows = range(len(collection.categories))
 
     by_category = each("fitting categories", partial(_of_category, collection), rows, n_jobs, progress)
