@@ -284,6 +284,18 @@ def test_no_features_at_all() -> None:
     assert result.weights == pytest.approx([np.log(3.0)])
 
 
+def test_scores_that_settle_far_from_the_optimum_have_not_converged() -> None:
+    draw = np.random.default_rng(0)
+    Z = draw.normal(size=(300, 20))
+    y = np.where(Z[:, :6].sum(axis=1) + draw.normal(size=300) > 0.5, 1.0, -1.0)
+    problem, prior = Problem(sp.csr_matrix(1e4 + Z)), priors.Laplace().compile(1.0, 20)
+    result = clg.fit(problem, y, np.ones(300), prior, variance=1.0)
+    best = newton.fit(problem, y, np.ones(300), prior, variance=1.0)
+    assert best.converged
+    assert result.objective > 1.1 * best.objective
+    assert not result.converged
+
+
 def test_an_intercept_of_infinite_variance() -> None:
     case = random_case(11, same(7, l1=[0.5] * 6 + [0.0]))
     result = case.fit()
