@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,8 @@ def test_a_package_that_cannot_be_imported_is_a_warning(place: Path) -> None:
     assert named.returncode == 1
     assert "No module named 'no_such_module'" in named.stderr
     assert "Traceback" not in named.stderr
+
+
+@pytest.mark.parametrize("name", ["annif", "vocabulary"])
+def test_modules_that_were_documented_under_other_names_are_the_same(name: str) -> None:
+    assert import_module(f"lapwing.corpus.{name}") is import_module(f"lapwing_formats.{name}")
