@@ -15,6 +15,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from lapwing.corpus.containers import by_magic
 from lapwing.corpus.document import Document
 from lapwing.corpus.fields import bare, label_name, label_set, sound
 from lapwing.corpus.members import Entry, Member, Source
@@ -66,6 +67,8 @@ class AnnifReader(Reader):
         if self.options.labels_required and (bare_texts := sorted(name for name in texts if not texts[name])):
             self.remark(f"{len(bare_texts):,} texts without subjects are left out: {some(bare_texts, 5)}")
             texts = {name: subjects for name, subjects in texts.items() if subjects}
+        others = [entry for entry in entries if not entry.name.endswith((".txt", *SUBJECTS))]
+        self.leave_out(others, "are neither texts nor their subjects")
         self._subjects_in = texts
         self._text_of = {subjects: text for text, subjects in texts.items() if subjects}
         return [entry for entry in entries if entry.name in texts or entry.name in self._text_of]
@@ -134,6 +137,9 @@ class AnnifReader(Reader):
 
     def _whole(self, member: Member) -> str | None:
         data = self.whole(member)
+        if data is not None and (kind := by_magic(data, member.base)):
+            self.bad(f"expected a text, got {kind}", member, None)
+            return None
         try:
             return None if data is None else data.decode(self.encoding_of(data[:PEEK]))
         except UnicodeError:

@@ -51,7 +51,10 @@ class MailReader(FolderReader):
         self.exclusive = True
         named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
         others, far = beside(named, entries, self.beside)
-        boxes = bool(named) and not far and all(entry.name.lower().endswith(".mbox") for entry in named)
+        homes = [entry.key[:-1] for entry in named]
+        astray = [entry for entry in far if not any(entry.key[: len(home)] == home for home in homes)]
+        boxes = bool(named) and not astray and len(others) <= max(10, 2 * len(named))
+        boxes = boxes and all(entry.name.lower().endswith(".mbox") for entry in named)
         self._of_file = boxes and not self.source.single
         self._texts: set[int] = set()  # files that are no mail, in a collection of which others are
         if boxes or any((options.label_column, options.time_column, options.group_column)):  # texts have no headers

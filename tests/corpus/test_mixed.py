@@ -180,3 +180,27 @@ def test_subjects_beside_one_text_make_no_corpus_of_annif(tmp_path: Path, caplog
     read = corpus.read(folder(tmp_path, TEXTS | {"ham/3.key": b"x\n"}))
     assert read.source["format"] == "folder"
     assert len(read) == 61
+
+
+def test_an_mbox_with_what_its_exporter_writes_beside_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = {"Mail/All.mbox": MBOX, "Mail/User/settings.json": b"{}", "browser.html": b"<html>"}
+    read = corpus.read(folder(tmp_path, files))
+    assert read.labels == [("All",)] * 2
+    assert "2 files are not .mbox and are no documents: Mail/User/settings.json, browser.html" in caplog.text
+
+
+def test_a_table_below_its_notes_is_a_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = {"data/train.csv": b"text,label\na,x\nb,y\n", "columns.txt": b"two"}
+    assert corpus.read(folder(tmp_path / "one", files)).labels == [("x",), ("y",)]
+    assert "1 files are not .csv and are no documents: columns.txt" in caplog.text
+    index = {f"{label}/index.csv": b"text,label\na,x\n" for label in ("ham", "spam")}
+    assert len(corpus.read(folder(tmp_path / "two", TEXTS | index)).ids) == 62
+
+
+def test_other_files_of_a_corpus_of_annif_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = {"a.txt": b"one", "a.tsv": b"<http://example.org/1>\tx\n", "notes.md": b"more", "b.pdf": PDF}
+    assert corpus.read(folder(tmp_path, files)).documents == ["one"]
+    assert "2 files are neither texts nor their subjects and are no documents: b.pdf, notes.md" in caplog.text
+    (tmp_path / "a.txt").write_bytes(PDF)
+    with pytest.raises(CorpusError, match=r"a\.txt: expected a text, got a PDF"):
+        corpus.read(tmp_path)

@@ -144,8 +144,11 @@ def _of_collection(source: Source, entries: list[Entry], options: ReadOptions) -
             return (*like_folder, *held)[0]  # texts among mail are read, too
         if named == {"tsv"} and (rarer := _rarer_table(_agreed(source, data[:1], options))) != "tsv":
             return rarer
-    one_folder = len({entry.name.rpartition("/")[0] for entry in data}) == 1
-    if special or (len(named) == 1 and (one_folder or all(by_name(entry.name) for entry in data))):
+    tables = {f"/{entry.name}".rpartition("/")[0] for entry in data if by_name(entry.name)}
+    elsewhere = {f"/{entry.name}".rpartition("/")[0] for entry in data if not by_name(entry.name)}
+    one_folder = len(tables | elsewhere) == 1
+    above = all(here not in tables and any(one.startswith(f"{here}/") for one in tables) for here in elsewhere)
+    if special or (len(named) == 1 and (one_folder or above)):
         format_ = special or named.pop()
         _check_alone(source, format_, data)
         return format_

@@ -87,7 +87,8 @@ class Reader(ABC):
         named = [entry for entry in entries if entry.name.lower().endswith(self.extensions)]
         others, _ = beside(named, entries, self.beside)
         if named:
-            self.leave_out(others, f"are not {self.extensions[0]}")
+            endings = sorted({f".{entry.name.lower().rpartition('.')[2]}" for entry in named})
+            self.leave_out(others, f"are not {' or '.join(endings)}")
         return named or others
 
     def remark(self, said: str) -> None:
