@@ -32,7 +32,6 @@ class RareCategories:
 
     def __init__(self, strategy: OneVsRest) -> None:
         self.strategy, self.task, self.settings = strategy, strategy.task, strategy.settings
-        self._last: tuple[float, PriorArrays] | None = None
         self._of_folds: tuple[Folds, dict[int, RareSolver]] | None = None
 
     @cached_property
@@ -73,18 +72,7 @@ class RareCategories:
         }
 
     def _arrays(self, variance: float) -> PriorArrays:
-        """The prior of the columns; the last is kept, as it is mostly the next."""
-        last = self._last  # read once: other threads set it
-        if last is None or last[0] != variance:
-            problem = self.strategy.whole
-            compiled = self.prior.compile(variance, len(problem.group), self.settings.intercept_variance)
-            last = self._last = variance, problem.merge(compiled)
-        return last[1]
-
-    @cached_property
-    def threshold(self) -> float | None:
-        """That which the settings fix."""
-        return self.settings.fixed_threshold
+        return self.strategy.merged(self.prior, self.strategy.whole, variance)
 
     def may_fit(self, row: int) -> bool:
         return self.possible and len(self.task.positives(row)) <= SHARE * self.task.weights.size
@@ -109,7 +97,7 @@ class RareCategories:
         """(the fit to all documents, None), or (None, weights from which another solver goes on, if there are any)."""
         settings = self.settings
         chooses = variance is None and settings.variance in ("cv", "auto")
-        if chooses or not self.may_fit(row) or (self.threshold is None and settings.threshold_data != "cv"):
+        if chooses or not self.may_fit(row) or (settings.fixed_threshold is None and settings.threshold_data != "cv"):
             return None, None
         v = self.strategy.first_variance(row, variance)
         one = self._solve(self.solver, row, v, settings.tol, None)
@@ -119,7 +107,7 @@ class RareCategories:
             start[features], start[-1] = weights, one.intercept
             return None, start
         known = bool(self.task.weights[self.task.positives(row)].any())
-        fixed = np.nan if self.threshold is None else self.threshold
+        fixed = np.nan if settings.fixed_threshold is None else settings.fixed_threshold
         fit = CategoryFit(
             features=features,
             weights=weights,
