@@ -31,7 +31,7 @@ class Grouped(click.Command):
             with formatter.section(heading):
                 formatter.write_dl([record for one in of_group if (record := one.get_help_record(ctx)) is not None])
         if left := len(options) - len(shown):
-            formatter.write(f"\n{left} more options, for rare wishes: --help-all\n")
+            formatter.write(f"\n{left} more options, rarely needed, with --help-all\n")
 
 
 def _help_all(context: click.Context, parameter: click.Parameter, value: bool) -> None:
