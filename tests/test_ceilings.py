@@ -24,16 +24,16 @@ INSIDES = re.compile(r"(numba\.(core|np|cpython)|llvmlite)\b")  # of Numba, whic
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 CEILINGS = {
-    "lines of src": 48_268,
-    "functions over 60 lines": 20,
-    "functions of more than 8 arguments": 90,
-    "class names used twice": 17,
-    "attributes of other libraries replaced": 5,
-    "objects given another class": 4,
-    "imports of Numba's and llvmlite's insides": 36,
-    "modules of kernels": 48,
-    "numeric constants in kernels, solvers and training": 265,
-    "files that name a parameter of training, in the median": 8,
+    "lines of src": 47_850,
+    "functions over 60 lines": 18,
+    "functions of more than 8 arguments": 79,
+    "class names used twice": 8,
+    "attributes of other libraries replaced": 0,
+    "objects given another class": 0,
+    "imports of Numba's and llvmlite's insides": 15,
+    "modules of kernels": 43,
+    "numeric constants in kernels, solvers and training": 227,
+    "files that name a parameter of training, in the median": 5,
 }
 
 
