@@ -86,7 +86,7 @@ def split_in_halves(corpus: Corpus, settings: TrainSettings, seed: int) -> dict[
     def shown(name: str, model: LinearModel, trained: np.ndarray, new: np.ndarray) -> None:
         result = drift(model, corpus.select(new))
         counted[name] = found = seen(result, corpus, trained, new)
-        found["halves"], found["any category"], found["any word"] = 1, bool(result.alarms), bool(result.words)
+        found["halves"], found["any category"], found["any word"] = 1, int(bool(result.alarms)), int(bool(result.words))
         topics, changed = tripled_topics(corpus, trained, new, generator)
         alarms = drift(model, changed).alarms
         for topic in topics:
