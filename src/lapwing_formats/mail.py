@@ -34,6 +34,7 @@ DATED = re.compile(rf"^From +(?! )[^\r\n]*? {DAY} +(?:{DATES}){ZONES}{END}".enco
 UNDATED = re.compile(rb"\AFrom .*\n?|(?:(?<=\n\n)|(?<=\n\r\n))From .*\n(?=[!-9;-~]+:)")
 
 HEADER = re.compile(r"[A-Za-z0-9-]+: ")
+COMMAS = re.compile(r'(?:"[^"]*"|[^,])+')  # what is between them
 
 
 class MailReader(FolderReader):
@@ -105,12 +106,11 @@ class MailReader(FolderReader):
         headers, text = message(content, options.encoding or "utf-8")
         self._replaced += "\ufffd" in text
         if options.label_column is not None:
-            given = headers.get(str(options.label_column).lower(), "")
-            several = given.split(options.label_separator or ",")
-            labels = label_set(map(label_name, several))
+            given = headers.get(str(options.label_column).lower(), [])
+            labels = label_set(label_name(label) for one in given for label in _parts(one, options.label_separator))
             self.exclusive = self.exclusive and len(labels) < 2 and options.label_separator is None
         return Document(
-            sound(headers.get("message-id", "").strip() or default_id),
+            sound(_first(headers, "message-id").strip() or default_id),
             sound(text),
             labels,
             split,
@@ -143,12 +143,23 @@ def messages(content: bytes) -> Iterator[bytes]:
         yield re.sub(rb"^>(>*From )", rb"\1", content[begin:end], flags=re.MULTILINE)
 
 
-def _moment(headers: Mapping[str, str], options: ReadOptions) -> str:
+def _first(headers: Mapping[str, list[str]], name: str) -> str:
+    return headers.get(name.lower(), [""])[0]
+
+
+def _parts(header: str, separator: str | None) -> list[str]:
+    """What stands between separators; a comma between quotes is none."""
+    if separator is not None:
+        return header.split(separator)
+    return [part.strip().strip('"') for part in COMMAS.findall(header)]
+
+
+def _moment(headers: Mapping[str, list[str]], options: ReadOptions) -> str:
     if options.time_column is None:
         return ""
     from email.utils import parsedate_to_datetime
 
-    value = headers.get(str(options.time_column).lower(), "")
+    value = _first(headers, str(options.time_column))
     try:
         moment = parsedate_to_datetime(value)
         zone = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
@@ -157,11 +168,11 @@ def _moment(headers: Mapping[str, str], options: ReadOptions) -> str:
         raise ValueError(f"the header {options.time_column} holds no date: {short(value)}") from None
 
 
-def _group(headers: Mapping[str, str], options: ReadOptions, default_id: str) -> str:
+def _group(headers: Mapping[str, list[str]], options: ReadOptions, default_id: str) -> str:
     if options.group_column is None:
         return ""
     name = str(options.group_column).lower()
     if name == "thread":
-        named = (headers.get(one, "").split() for one in ("references", "in-reply-to", "message-id"))
+        named = (_first(headers, one).split() for one in ("references", "in-reply-to", "message-id"))
         return sound(next((words[0] for words in named if words), default_id))
-    return sound(headers.get(name, ""))
+    return sound(_first(headers, name))

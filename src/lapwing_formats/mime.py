@@ -22,8 +22,8 @@ ENCODED = re.compile(r"=\?([^?\s]{1,50})\?([qb])\?([^?]*)\?=", re.IGNORECASE)  #
 COMMENT = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|\([^()]*\)|[\r\n]', re.DOTALL)
 
 
-def message(content: bytes, encoding: str = "utf-8") -> tuple[Mapping[str, str], str]:
-    """Headers by their names in small letters, the first of each; subject and body. ValueError for nonsense.
+def message(content: bytes, encoding: str = "utf-8") -> tuple[Mapping[str, list[str]], str]:
+    """Headers by their names in small letters; subject and body. ValueError for nonsense.
 
     `encoding` is that of bytes whose charset is not named, not known, or another than was named.
     """
@@ -37,11 +37,10 @@ def message(content: bytes, encoding: str = "utf-8") -> tuple[Mapping[str, str],
         body = _body(parsed, encoding)
     except RecursionError:
         raise ValueError("parts nested too deep") from None
-    headers: dict[str, str] = {}
+    headers: dict[str, list[str]] = {}
     for name, value in parsed.raw_items():
-        headers.setdefault(name.lower(), value)
-    headers = {name: decoded(value, encoding) for name, value in headers.items()}
-    return headers, "\n\n".join(part.strip() for part in (headers.get("subject", ""), body) if part.strip())
+        headers.setdefault(name.lower(), []).append(decoded(value, encoding))
+    return headers, "\n\n".join(part.strip() for part in (headers.get("subject", [""])[0], body) if part.strip())
 
 
 @cache

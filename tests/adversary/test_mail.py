@@ -63,7 +63,7 @@ def test_dates_that_are_none(tmp_path: Path, date: str) -> None:
     ],
 )
 def test_subjects(header: str, subject: str) -> None:
-    assert message(f"Subject: {header}\n\n".encode())[0]["subject"] == subject
+    assert message(f"Subject: {header}\n\n".encode())[0]["subject"] == [subject]
 
 
 @pytest.mark.parametrize("charset", ["hex", "idna", "undefined", "no-such", "\0", "unicode_escape", "utf-8"])

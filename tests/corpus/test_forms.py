@@ -129,6 +129,8 @@ def test_mail_in_class_folders_and_labels_in_a_header(tmp_path: Path) -> None:
     by_header = corpus.read(root, label_column="X-Gmail-Labels")
     assert by_header.labels.count(("Inbox", "Work")) == 2
     assert not by_header.exclusive
+    (root / "train" / "a" / "1.eml").write_bytes(b'Keywords: "Oil, gas", wheat\nKeywords: corn\n' + letter)
+    assert ("Oil, gas", "corn", "wheat") in corpus.read(root, label_column="Keywords").labels
 
 
 def test_lines_of_text_with_and_without_labels(tmp_path: Path) -> None:
