@@ -80,6 +80,9 @@ def test_ordinary_names_are_not_taken_for_several(tmp_path: Path) -> None:
 def test_labels_that_differ_only_in_case_or_blanks(tmp_path: Path) -> None:
     (alike,) = [line for line in overview(read(tmp_path, FILMS)).remarks if "case or blanks" in line]
     assert "'Horror' (1) and 'horror' (1)" in alike
+    same = "text,label\na,caf\u00e9\nb,cafe\u0301\nc,bar\nd,bar\u200b\n"
+    (alike,) = overview(read(tmp_path, same)).remarks
+    assert alike.count(" and ") == 2
 
 
 def test_lists_of_exactly_one_label_are_remarked_on(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ read it otherwise.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -205,16 +206,17 @@ def _joined(classes: dict[str, int]) -> str:
 
 
 def _alike(classes: dict[str, int]) -> list[str]:
-    """Labels that differ only in case or blanks."""
+    """Labels that differ only in case or blanks, or in nothing that is seen."""
     names: dict[str, list[str]] = {}
     for label in classes:
-        names.setdefault(" ".join(label.casefold().split()), []).append(label)
+        plain = "".join(one for one in unicodedata.normalize("NFKC", label) if unicodedata.category(one) != "Cf")
+        names.setdefault(" ".join(plain.casefold().split()), []).append(label)
     twins = [group for group in names.values() if len(group) > 1]
     if not twins:
         return []
     listed = "; ".join(" and ".join(f"{label!r} ({classes[label]:,})" for label in group) for group in twins[:SHOWN])
     rest = f"; and {len(twins) - SHOWN} more" if len(twins) > SHOWN else ""
-    return [f"labels that differ only in case or blanks are different ones: {listed}{rest}"]
+    return [f"labels that differ only in case or blanks, or look the same, are different ones: {listed}{rest}"]
 
 
 def _repeated(corpus: Corpus) -> tuple[int, int]:
