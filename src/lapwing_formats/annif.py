@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lapwing.corpus.containers import by_magic
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import bare, label_name, label_set, sound
+from lapwing.corpus.fields import bare, label_name, label_set, sound, split_of_folders
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, PEEK, Reader, Tally, is_broken
@@ -121,7 +121,7 @@ class AnnifReader(Reader):
         text = other if isinstance(other, str) else text
         labels = other if isinstance(other, tuple) else labels
         if text is not None and labels is not None:
-            yield Document(sound(name), text, labels)
+            yield Document(sound(name), text, labels, split_of_folders(name.split("/")[:-1]))
         elif text is not None or labels is not None:
             self._waiting[name] = text if text is not None else labels or ()
 

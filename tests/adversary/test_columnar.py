@@ -99,3 +99,15 @@ def test_a_choice_that_is_no_list_is_one_choice(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(json.dumps(EXPORTS["choices"]("grain")) + "\n")
     assert corpus.read(path).labels == [("grain",)]
+
+
+def test_what_datasets_computed_of_a_saved_folder_is_no_more_documents(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = pa.table({"text": ["a", "b"], "label": ["x", "y"]})
+    for name in ("data-00000-of-00001.arrow", "cache-0f3a.arrow"):
+        with pa.ipc.new_stream(str(tmp_path / name), table.schema) as out:
+            out.write_table(table)
+    (tmp_path / "state.json").write_text("{}")
+    assert len(corpus.read(tmp_path)) == 2
+    assert "cache-0f3a.arrow" in caplog.text

@@ -14,6 +14,8 @@ from lapwing import corpus
 from lapwing.errors import CorpusError, InputError
 from lapwing_formats.annif import write_folder, write_lines
 
+from .build import folder
+
 ONE, TWO = "http://example.org/1", "http://example.org/2"
 FILES = {
     "a.txt": b"\xef\xbb\xbflight\nand shade",
@@ -69,6 +71,11 @@ def test_full_texts_in_any_order(tmp_path: Path) -> None:
         assert rows == {"light\nand shade": (ONE, TWO), "optics": ("light, visible", "optics"), "both": (TWO,)}
     texts = {document.content for document in corpus.stream(tmp_path, labels_required=False)}
     assert texts == {"light\nand shade", "optics", "not indexed", "both"}
+
+
+def test_full_texts_in_folders_of_a_split(tmp_path: Path) -> None:
+    files = {f"{split}/a.{end}": b"light\n" for split in ("train", "test") for end in ("txt", "key")}
+    assert corpus.read(folder(tmp_path, files)).split == ["test", "train"]
 
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz", "out"])

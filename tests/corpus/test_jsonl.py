@@ -150,6 +150,27 @@ def test_files_of_a_folder_are_splits_by_name(tmp_path: Path, write: Write) -> N
     assert not corpus.read(tmp_path / "d" / "test.jsonl").part("all").split[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "one"), [("a.jsonl", '{"text": "a", "label": "x"}'), ("a.csv", "text,label\na,x"), ("a.svm", "1 1:2")]
+)
+def test_files_of_a_folder_are_splits_by_the_folders_they_are_in(name: str, one: str, write: Write) -> None:
+    for split in ("train", "test"):
+        path = write(f"d/{split}/{name}", one + "\n").parent.parent
+    assert sorted(corpus.read(path).split) == ["test", "train"]
+
+
+def test_keys_are_known_however_they_are_capitalised(write: Write) -> None:
+    one = {"text": "a", "label": "x", "Split": "test", "Weight": 3, "ID": 7}
+    table = write("a.csv", "text,label,Split,Weight,ID\na,x,test,3,7\n")
+    for read in (corpus.read(write("a.jsonl", jsonl(one))), corpus.read(table)):
+        assert (read.split[0], read.weights[0], read.ids[0]) == ("test", 3.0, "7")
+
+
+def test_nan_is_no_group(write: Write) -> None:
+    lines = "".join(f'{{"text": "{i}", "label": "x", "user": {user}}}\n' for i, user in enumerate(("NaN", 1, "NaN")))
+    assert list(corpus.read(write("a.jsonl", lines), group_column="user").groups or ()) == ["", "1", ""]
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.text(), st.lists(st.text()), st.booleans()), min_size=1))
 def test_round_trip(tmp_path: Path, records: list[tuple[str, list[str], bool]]) -> None:

@@ -12,14 +12,16 @@ from collections.abc import Iterator, Sized
 from typing import Any
 
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import short, split_of_file, split_of_folders
-from lapwing.corpus.members import Member
+from lapwing.corpus.fields import short
+from lapwing.corpus.members import Entry, Member
 from lapwing.corpus.reader import ABOUT, COLUMNS
 from lapwing.corpus.record import RecordReader
 from lapwing.corpus.streams import EXPANSION, check_expansion
 from lapwing.errors import CorpusError, MissingExtraError
 
 BATCH = 256  # rows at a time: a few bytes may stand for all of them, compressed or as a dictionary
+
+CACHED = re.compile(r"cache-.*\.arrow")
 
 
 class ParquetReader(RecordReader):
@@ -46,14 +48,16 @@ class ParquetReader(RecordReader):
                         record[column] = _named(record.get(column), of_class)
                     yield self.document(record, f"{member.base}:{row}", split)
 
-    def split_of(self, member: Member) -> str:
-        if self.source.single:
-            return ""
-        return split_of_file(member.base) or split_of_folders(member.entry.key[:-1])
-
 
 class ArrowReader(ParquetReader):
     telling = (".arrow", ".feather", ".ipc")
+
+    def choose(self, entries: list[Entry]) -> list[Entry]:
+        """Beside what `datasets` saved it keeps what it computed of it: the same rows again, filtered or shuffled."""
+        saved = [entry.key[:-1] for entry in entries if entry.key[-1] == "state.json"]
+        cached = [entry for entry in entries if CACHED.fullmatch(entry.key[-1]) and entry.key[:-1] in saved]
+        self.leave_out(cached, "are caches of datasets")
+        return super().choose([entry for entry in entries if entry not in cached])
 
 
 def batches(

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from lapwing.corpus.document import Document, Kind, Record
 from lapwing.corpus.encodings import encoding_advice, wide_encoding
-from lapwing.corpus.fields import BadRecord, level_value, number_value, split_of_file
+from lapwing.corpus.fields import BadRecord, level_value, number_value, split_of_file, split_of_folders
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.errors import CorpusError, some
@@ -185,8 +185,8 @@ class Reader(ABC):
         return self.options.encoding or ", ".join(self._wide) or self.default_encoding.removesuffix("-sig")
 
     def split_of(self, member: Member) -> str:
-        """From the file's name, where there are several files; a lone test.csv is just a name."""
-        return "" if self.source.single else split_of_file(member.base)
+        """From the name of the file or a folder around it, where there are several; a lone test.csv is just a name."""
+        return "" if self.source.single else split_of_file(member.base) or split_of_folders(member.entry.key[:-1])
 
 
 PEEK = 1 << 12  # bytes by which UTF-16 is known

@@ -51,11 +51,11 @@ class RecordReader(Reader):
             got = f"got {short(text)}" if key in record else f"found keys {short(sorted(record))}"
             raise BadRecord(f"expected a string under {key!r}, {got}; text_column names another key")
         return Document(
-            _id(record.get("id"), default_id),
+            _id(_value(record, "id"), default_id),
             self.with_columns(sound(text), record.get),
             self._labels(record),
-            split_name(record.get("split")) or file_split,
-            weight_value(record.get("weight")),
+            split_name(_value(record, "split")) or file_split,
+            weight_value(_value(record, "weight")),
             _given(record, self.options.time_column, "time_column"),
             _given(record, self.options.group_column),
         )
@@ -79,11 +79,18 @@ class RecordReader(Reader):
         return label_set([label_name(value)])
 
 
+def _value(record: Mapping[str, Any], key: str) -> Any:
+    """What stands under a key, however it is capitalised, as in the header of a table."""
+    return record[key] if key in record else next((record[name] for name in record if name.lower() == key), None)
+
+
 def _given(record: Mapping[str, Any], key: str | int | None, required: str = "") -> str:
     """The value of a column that an option names, as a string; "" where none is asked for, or none is required."""
-    if key is None or (not required and record.get(str(key)) in (None, "")):
+    if key is None:
         return ""
     value = record.get(str(key))
+    if not required and (value is None or value == "" or value != value):  # NaN is not itself
+        return ""
     if isinstance(value, datetime.date | datetime.datetime):
         return value.isoformat()
     if not isinstance(value, str | int | float) or value == "":
