@@ -109,7 +109,7 @@ class AnnifReader(Reader):
                     )
                 else:
                     labels = label_set(label_name(bare(one)) for one in subjects.split() if bare(one))
-                    yield Document(f"{member.base}:{number}", text, labels, split)
+                    yield Document(f"{self.name_of(member)}:{number}", text, labels, split)
 
     def _joined(
         self, name: str, *, text: str | None = None, labels: tuple[str, ...] | None = None

@@ -92,12 +92,13 @@ class MailReader(FolderReader):
             split = split_of_folders(member.entry.key[:-1])
             if self._of_file:
                 labels = label_set([label_name(posixpath.splitext(member.base)[0])])
+        name = self.name_of(member)
         for number, one in enumerate(messages(content) if several else [content], start=1):
             if len(one) > self.options.max_document:
                 self.too_long(member, number)
                 continue
             try:
-                yield self._document(one, labels, split, f"{member.base}:{number}" if several else member.base)
+                yield self._document(one, labels, split, f"{name}:{number}" if several else name)
             except (ValueError, LookupError, AttributeError, TypeError) as error:  # what the parser says to nonsense
                 self.bad(f"expected a mail message, got one that cannot be read: {error}", member, number)
 

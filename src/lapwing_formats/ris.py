@@ -41,7 +41,7 @@ class RisReader(RecordReader):
                 with self.reporting(member, number):
                     if problem:
                         raise BadRecord(problem)
-                    yield self.document(self._plain(fields), f"{member.base}:{number}", split)
+                    yield self.document(self._plain(fields), f"{self.name_of(member)}:{number}", split)
 
     def _plain(self, fields: Fields) -> dict[str, Any]:
         """The fields by their names, and what they mean by the names of JSON lines."""

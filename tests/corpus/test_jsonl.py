@@ -156,7 +156,9 @@ def test_files_of_a_folder_are_splits_by_name(tmp_path: Path, write: Write) -> N
 def test_files_of_a_folder_are_splits_by_the_folders_they_are_in(name: str, one: str, write: Write) -> None:
     for split in ("train", "test"):
         path = write(f"d/{split}/{name}", one + "\n").parent.parent
-    assert sorted(corpus.read(path).split) == ["test", "train"]
+    read = corpus.read(path)
+    assert read.split == ["test", "train"]
+    assert [one.rpartition(":")[0] for one in read.ids] == [f"test/{name}", f"train/{name}"]
 
 
 def test_keys_are_known_however_they_are_capitalised(write: Write) -> None:

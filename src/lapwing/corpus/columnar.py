@@ -46,7 +46,7 @@ class ParquetReader(RecordReader):
                 with self.reporting(member, row):
                     for column, of_class in names.items():
                         record[column] = _named(record.get(column), of_class)
-                    yield self.document(record, f"{member.base}:{row}", split)
+                    yield self.document(record, f"{self.name_of(member)}:{row}", split)
 
 
 class ArrowReader(ParquetReader):

@@ -37,7 +37,7 @@ class JsonLinesReader(RecordReader):
                 for plain in working("records").values():
                     record, answers = plain(record, text, None if label is None else str(label))
                     self._labels_from |= answers
-                yield self.document(record, f"{member.base}:{number}", file_split)
+                yield self.document(record, f"{self.name_of(member)}:{number}", file_split)
 
     def finish(self) -> None:
         super().finish()

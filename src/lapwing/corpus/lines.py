@@ -35,4 +35,4 @@ class LinesReader(Reader):
                     names, text = labels_and_text(line)
                     labels = label_set(map(label_name, names))
                     self.exclusive = self.exclusive and len(labels) < 2
-                    yield Document(f"{member.base}:{number}", text, labels, file_split)
+                    yield Document(f"{self.name_of(member)}:{number}", text, labels, file_split)

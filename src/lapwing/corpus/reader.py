@@ -5,15 +5,18 @@ from __future__ import annotations
 import codecs
 import io
 import logging
+import posixpath
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, NoReturn
 
 from lapwing.corpus.document import Document, Kind, Record
 from lapwing.corpus.encodings import encoding_advice, wide_encoding
-from lapwing.corpus.fields import BadRecord, level_value, number_value, split_of_file, split_of_folders
+from lapwing.corpus.fields import BadRecord, level_value, number_value, sound, split_of_file, split_of_folders
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.errors import CorpusError, some
@@ -183,6 +186,26 @@ class Reader(ABC):
     def encoding(self) -> str:
         """How bytes were read."""
         return self.options.encoding or ", ".join(self._wide) or self.default_encoding.removesuffix("-sig")
+
+    def name_of(self, member: Member) -> str:
+        """A file's name for ids, with the folders around it where several files are called the same."""
+        return (
+            member.base
+            if self._called[member.base] < 2
+            else sound("/".join(member.entry.name.split("/")[self._shared :]))
+        )
+
+    @cached_property
+    def _called(self) -> Counter[str]:
+        return Counter(sound(posixpath.basename(entry.name)) for entry in self.source.entries)
+
+    @cached_property
+    def _shared(self) -> int:
+        """Folders that all files are in, as in an archive of a folder."""
+        folders = [entry.key[:-1] for entry in self.source.entries]
+        return next(
+            (i for i, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1), min(map(len, folders))
+        )
 
     def split_of(self, member: Member) -> str:
         """From the name of the file or a folder around it, where there are several; a lone test.csv is just a name."""

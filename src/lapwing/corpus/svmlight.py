@@ -49,7 +49,7 @@ class SvmlightReader(Reader):
                     if len(labels) > 1 or "," in body:
                         self.exclusive = False
                     uid = UID.match(comment) if comment else None
-                    yield Document(uid[1] if uid else f"{member.base}:{number}", vector, labels, split, weight)
+                    yield Document(uid[1] if uid else f"{self.name_of(member)}:{number}", vector, labels, split, weight)
 
 
 def parse(body: str) -> tuple[tuple[str, ...], tuple[list[int], list[float]], float]:

@@ -57,7 +57,7 @@ class CsvReader(Reader):
                     self.bad_encoding(member, number, " ".join(row))
                     continue
                 with self.reporting(member, number):
-                    yield self._document(row, columns, f"{member.base}:{number}", file_split)
+                    yield self._document(row, columns, f"{self.name_of(member)}:{number}", file_split)
 
     def _rows(self, member: Member, stream: io.BufferedReader) -> Iterator[tuple[int, list[str]]]:
         """Rows that are not empty, with the number of the line each begins on."""
