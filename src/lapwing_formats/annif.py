@@ -121,7 +121,8 @@ class AnnifReader(Reader):
         text = other if isinstance(other, str) else text
         labels = other if isinstance(other, tuple) else labels
         if text is not None and labels is not None:
-            yield Document(sound(name), text, labels, split_of_folders(name.split("/")[:-1]))
+            path = name.split("/")[self._shared :]
+            yield Document(sound("/".join(path)), text, labels, split_of_folders(path[:-1]))
         elif text is not None or labels is not None:
             self._waiting[name] = text if text is not None else labels or ()
 

@@ -75,7 +75,12 @@ def test_full_texts_in_any_order(tmp_path: Path) -> None:
 
 def test_full_texts_in_folders_of_a_split(tmp_path: Path) -> None:
     files = {f"{split}/a.{end}": b"light\n" for split in ("train", "test") for end in ("txt", "key")}
-    assert corpus.read(folder(tmp_path, files)).split == ["test", "train"]
+    read = corpus.read(folder(tmp_path, files))
+    assert read.split == ["test", "train"]
+    with tarfile.open(tmp_path / "d.tar", "w") as archive:
+        archive.add(tmp_path / "test", "d/test")
+        archive.add(tmp_path / "train", "d/train")
+    assert corpus.read(tmp_path / "d.tar").ids == read.ids == ["test/a.txt", "train/a.txt"]
 
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz", "out"])

@@ -10,6 +10,7 @@ import pytest
 
 from lapwing import corpus
 from lapwing.corpus import overview
+from lapwing.corpus.fields import label_name, label_set, several_labels
 from lapwing.corpus.overview import check_labelled
 from lapwing.errors import CorpusError, SettingsError
 
@@ -52,7 +53,15 @@ def test_several_labels_in_one_cell_are_remarked_on_with_the_option_that_splits_
 
 
 @pytest.mark.parametrize(
-    "cell", ['["Comedy", "Drama"]', "['Comedy', 'Drama']", "['Comedy' 'Drama']", "[Comedy, Drama]"]
+    "cell",
+    [
+        '["Comedy", "Drama"]',
+        "['Comedy', 'Drama']",
+        "['Comedy' 'Drama']",
+        "[Comedy, Drama]",
+        "('Comedy', 'Drama')",
+        "{'Drama', 'Comedy'}",
+    ],
 )
 def test_lists_in_a_cell_are_remarked_on_and_taken_apart(cell: str, tmp_path: Path) -> None:
     rows = [("a", cell), ("b", cell.replace("Drama", "caf\\u00e9" if '"' in cell else "café")), ("c", "[]")]
@@ -63,6 +72,22 @@ def test_lists_in_a_cell_are_remarked_on_and_taken_apart(cell: str, tmp_path: Pa
     lists = corpus.read(tmp_path / "lists.csv", label_separator=",")
     assert lists.labels == [("Comedy", "Drama"), ("Comedy", "café"), ()]
     assert not lists.exclusive
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        (r"['a\xa0b', 'it\'s', 'c\\d']", ("a\xa0b", r"c\d", "it's")),
+        ("[10 2\n 3]", ("10", "2", "3")),
+        ("('a',)", ("a",)),
+        ("set()", ()),
+        ("()", ()),
+        ("(a), b", ("(a)", "b")),
+        ('{"a": "b"}', ('{"a": "b"}',)),
+    ],
+)
+def test_lists_as_python_and_numpy_write_them(cell: str, labels: tuple[str, ...]) -> None:
+    assert label_set(map(label_name, several_labels(cell, ","))) == labels
 
 
 @pytest.mark.parametrize("cell", ["[[1]]", '[{"a": 1}]', "[" * 5000 + "]" * 5000])

@@ -51,10 +51,15 @@ def label_name(value: Any) -> str:
 
 QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 
+TUPLE = re.compile(r"""\(\)|set\(\)|(?!\{[^:]*['"]\s*:)[({]\s*['"].*['"],?\s*[)}]""", re.DOTALL)
+NUMBERS = re.compile(r"\[[-\d\s]+\]")  # as NumPy writes them
+ESCAPED = re.compile(r"\\(?:x([\da-f]{2})|u([\da-f]{4})|U(00(?:0[\da-f]|10)[\da-f]{4})|(.))", re.DOTALL)  # by Python
+
 
 def is_list(cell: str) -> bool:
-    """Whether a cell is a list as JSON, Python and NumPy write it: `["a", "b"]`, `['a', 'b']`, `['a' 'b']`."""
-    return cell.startswith("[") and cell.endswith("]")
+    """Whether a cell is a list as JSON, Python and NumPy write it, `["a", "b"]`, `['a', 'b']`, `['a' 'b']`, or a tuple
+    or set of strings."""
+    return (cell.startswith("[") and cell.endswith("]")) or TUPLE.fullmatch(cell) is not None
 
 
 def several_labels(cell: str, separator: str) -> list[Any]:
@@ -65,8 +70,14 @@ def several_labels(cell: str, separator: str) -> list[Any]:
     with suppress(ValueError, RecursionError):
         items: list[Any] = json.loads(cell)
         return items
-    quoted = [re.sub(r"\\(.)", r"\1", one or other) for one, other in QUOTED.findall(cell)]
-    return quoted or cell[1:-1].split(separator)
+    quoted = [ESCAPED.sub(_unescaped, one or other) for one, other in QUOTED.findall(cell)]
+    inside = cell.removeprefix("set")[1:-1]
+    return quoted or (inside.split() if NUMBERS.fullmatch(cell) else inside.split(separator))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[3]
+    return chr(int(code, 16)) if code else {"n": "\n", "t": "\t", "r": "\r"}.get(escape[4], escape[4])
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:
