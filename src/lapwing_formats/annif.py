@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lapwing.corpus.containers import by_magic
 from lapwing.corpus.document import Document
-from lapwing.corpus.fields import bare, label_name, label_set, sound, split_of_folders
+from lapwing.corpus.fields import bare, label_name, label_set, short, sound, split_of_folders
 from lapwing.corpus.members import Entry, Member, Source
 from lapwing.corpus.options import ReadOptions
 from lapwing.corpus.reader import ENCODING_HINT, PEEK, Reader, Tally, is_broken
@@ -107,8 +107,10 @@ class AnnifReader(Reader):
                     self.bad(
                         f"expected a text, a tab and its subjects, got {text[:60]!r} without a tab", member, number
                     )
+                elif ">" in "".join(uris := [bare(one) for one in subjects.split()]):
+                    self.bad(f"expected blanks between <URIs>, got {short(subjects)}", member, number)
                 else:
-                    labels = label_set(label_name(bare(one)) for one in subjects.split() if bare(one))
+                    labels = label_set(label_name(one) for one in uris if one)
                     yield Document(f"{self.name_of(member)}:{number}", text, labels, split)
 
     def _joined(

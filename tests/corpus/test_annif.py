@@ -45,6 +45,12 @@ def test_lines(tmp_path: Path) -> None:
     assert len(list(corpus.stream(tmp_path / "bad.tsv", labels_required=False))) == 2
 
 
+def test_uris_without_blanks_between_them_are_not_one(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(f"light\t<{ONE}>\nshade\t<{ONE}>,<{TWO}>\n")
+    with pytest.raises(CorpusError, match="line 2: expected blanks between <URIs>"):
+        corpus.read(tmp_path / "a.tsv")
+
+
 def test_a_table_with_names_is_still_one(tmp_path: Path) -> None:
     (tmp_path / "news.tsv").write_text("text\tlabel\nwheat\tgrain\noil\tenergy\n")
     assert corpus.read(tmp_path / "news.tsv").source["format"] == "tsv"

@@ -206,6 +206,8 @@ def test_a_charset_whose_wider_form_was_written() -> None:
         wider = {"gb2312": "gb18030", "shift_jis": "cp932", "euc-kr": "cp949"}[charset]
         data = f"Content-Type: text/plain; charset={charset}\n\n".encode() + text.encode(wider)
         assert message(data)[1] == text
+    for data, text in ((b"\x93\x8akoda\x94", "“Škoda”"), (b"\x81\x93", "\x81\x93")):
+        assert message(b"Content-Type: text/plain; charset=iso-8859-1\n\n" + data)[1] == text
 
 
 # Generated messages, beside the standard library's newer policy.

@@ -74,6 +74,9 @@ def wide_encoding(head: bytes) -> str:
     return ""
 
 
+CONTROLS = re.compile(rb"[\x80-\x9f]")  # in ISO 8859-1; in Windows-1252 quotes, dashes and letters
+
+
 @lru_cache(256)
 def codec_of(charset: str) -> str:
     """Python's name for a charset; "" where there is none."""
@@ -92,7 +95,8 @@ def codec_of(charset: str) -> str:
 def decoded_as(data: bytes, charset: str, otherwise: str) -> str:
     """By the charset that is named, by the wider one that is often meant, or by the other; else with U+FFFD in it."""
     named = codec_of(charset)
-    attempts = [name for name in (named, WIDER.get(named), otherwise) if name]
+    windows = "cp1252" if named == "iso8859-1" and CONTROLS.search(data) else ""  # as browsers and mail programs do
+    attempts = [name for name in (windows, named, WIDER.get(named), otherwise) if name]
     for name in attempts:
         try:
             return data.decode(name)
