@@ -19,7 +19,7 @@ from cli.run import Command
 
 from adversary.past import TARS, sources
 from lapwing import corpus
-from lapwing.cli._common import Size
+from lapwing.cli._options import Size
 from lapwing.corpus import streams
 from lapwing.errors import CorpusError, SettingsError
 
