@@ -24,7 +24,7 @@ INSIDES = re.compile(r"(numba\.(core|np|cpython)|llvmlite)\b")  # of Numba, whic
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 CEILINGS = {
-    "lines of src": 47_850,
+    "lines of src": 47_860,
     "functions over 60 lines": 18,
     "functions of more than 8 arguments": 79,
     "class names used twice": 8,

@@ -17,7 +17,7 @@ LONG = 100  # seconds, as long as a fit that nobody wants to wait for
 SLEEP = f"""
 import ctypes, os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
-def sleep(*_):
+def sleep(*_, **__):
     os.write(1, b'at work\\n')  # at once: lines of two threads do not mix
     ctypes.CDLL(None).sleep({LONG})
 """
@@ -49,7 +49,7 @@ def test_a_fit_is_interrupted_in_python() -> None:
 def test_the_command_is_interrupted(news: Path, tmp_path: Path, jobs: int) -> None:
     output = tmp_path / "m.lapwing"
     output.write_bytes(b"the old one")
-    code = "import sys, lapwing.training as t\nt._fit = sleep\nfrom lapwing.cli import main; main(sys.argv[1:])\n"
+    code = "import sys, lapwing.training as t\nt.OneVsRest.fit = sleep\nfrom lapwing.cli import main; main(sys.argv[1:])\n"
     ended, said = interrupt(code, "train", news, "-o", output, "--jobs", jobs)
     assert ended == 130
     assert said.splitlines()[-1].startswith("lapwing: interrupted")
