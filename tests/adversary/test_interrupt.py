@@ -49,7 +49,8 @@ def test_a_fit_is_interrupted_in_python() -> None:
 def test_the_command_is_interrupted(news: Path, tmp_path: Path, jobs: int) -> None:
     output = tmp_path / "m.lapwing"
     output.write_bytes(b"the old one")
-    code = "import sys, lapwing.training as t\nt.OneVsRest.fit = sleep\nfrom lapwing.cli import main; main(sys.argv[1:])\n"
+    code = "import sys, lapwing.training as t\nt.OneVsRest.fit = sleep\n"
+    code += "from lapwing.cli import main; main(sys.argv[1:])\n"
     ended, said = interrupt(code, "train", news, "-o", output, "--jobs", jobs)
     assert ended == 130
     assert said.splitlines()[-1].startswith("lapwing: interrupted")
