@@ -14,7 +14,7 @@ import datetime
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from lapwing.corpus.document import Document
 from lapwing.corpus.encodings import wide_encoding
@@ -108,7 +108,9 @@ class MailReader(FolderReader):
         self._replaced += "\ufffd" in text
         if options.label_column is not None:
             given = headers.get(str(options.label_column).lower(), [])
-            labels = label_set(label_name(label) for one in given for label in _parts(one, options.label_separator))
+            mark = options.label_separator
+            parts = chain.from_iterable(one.split(mark) if mark else COMMAS.findall(one) for one in given)
+            labels = label_set(label_name(one if mark else one.strip().strip('"')) for one in parts)
             self.exclusive = self.exclusive and len(labels) < 2 and options.label_separator is None
         return Document(
             sound(_first(headers, "message-id").strip() or default_id),
@@ -146,13 +148,6 @@ def messages(content: bytes) -> Iterator[bytes]:
 
 def _first(headers: Mapping[str, list[str]], name: str) -> str:
     return headers.get(name.lower(), [""])[0]
-
-
-def _parts(header: str, separator: str | None) -> list[str]:
-    """What stands between separators; a comma between quotes is none."""
-    if separator is not None:
-        return header.split(separator)
-    return [part.strip().strip('"') for part in COMMAS.findall(header)]
 
 
 def _moment(headers: Mapping[str, list[str]], options: ReadOptions) -> str:

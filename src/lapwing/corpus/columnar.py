@@ -21,8 +21,6 @@ from lapwing.errors import CorpusError, MissingExtraError
 
 BATCH = 256  # rows at a time: a few bytes may stand for all of them, compressed or as a dictionary
 
-CACHED = re.compile(r"cache-.*\.arrow")
-
 
 class ParquetReader(RecordReader):
     extensions = (".parquet", ".arrow", ".feather", ".ipc")
@@ -55,7 +53,7 @@ class ArrowReader(ParquetReader):
     def choose(self, entries: list[Entry]) -> list[Entry]:
         """Beside what `datasets` saved it keeps what it computed of it: the same rows again, filtered or shuffled."""
         saved = [entry.key[:-1] for entry in entries if entry.key[-1] == "state.json"]
-        cached = [entry for entry in entries if CACHED.fullmatch(entry.key[-1]) and entry.key[:-1] in saved]
+        cached = [entry for entry in entries if entry.key[-1].startswith("cache-") and entry.key[:-1] in saved]
         self.leave_out(cached, "are caches of datasets")
         return super().choose([entry for entry in entries if entry not in cached])
 

@@ -57,8 +57,7 @@ ESCAPED = re.compile(r"\\(?:x([\da-f]{2})|u([\da-f]{4})|U(00(?:0[\da-f]|10)[\da-
 
 
 def is_list(cell: str) -> bool:
-    """Whether a cell is a list as JSON, Python and NumPy write it, `["a", "b"]`, `['a', 'b']`, `['a' 'b']`, or a tuple
-    or set of strings."""
+    """Whether a cell is a list as JSON, Python and NumPy write it: `["a", "b"]`, `['a' 'b']`; or a tuple or set."""
     return (cell.startswith("[") and cell.endswith("]")) or TUPLE.fullmatch(cell) is not None
 
 
@@ -71,8 +70,7 @@ def several_labels(cell: str, separator: str) -> list[Any]:
         items: list[Any] = json.loads(cell)
         return items
     quoted = [ESCAPED.sub(_unescaped, one or other) for one, other in QUOTED.findall(cell)]
-    inside = cell.removeprefix("set")[1:-1]
-    return quoted or (inside.split() if NUMBERS.fullmatch(cell) else inside.split(separator))
+    return quoted or cell.removeprefix("set")[1:-1].split(None if NUMBERS.fullmatch(cell) else separator)
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -200,8 +200,7 @@ class Reader(ABC):
         return Counter(sound(posixpath.basename(entry.name)) for entry in self.source.entries)
 
     @cached_property
-    def _shared(self) -> int:
-        """Folders that all files are in, as in an archive of a folder."""
+    def _shared(self) -> int:  # folders that all files are in
         folders = [entry.key[:-1] for entry in self.source.entries]
         return next(
             (i for i, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1), min(map(len, folders))
