@@ -2,10 +2,11 @@
 
     .venv/bin/python benchmarks/drift.py [reuters] [halves] [tripled] [months] [--repeats 200] [--workers 1]
 
-reuters   Reuters-21578 with all its topics, from 1 to 3,964 documents each: a model of a random half, and one of half of
-          that half updated by the rest of it, both shown the other half: how often is there any alarm, which shares
-          cannot be told, which are within their interval? Then the same new documents with three topics, one of each
-          size, tripled: are they found? The variance is chosen on the first half, and folds are two, to save time.
+reuters   Reuters-21578 with all its topics, from 1 to 3,964 documents each: a model of a random half, and one of half
+          of that half updated by the rest of it, both shown the other half: how often is there any alarm, which
+          shares cannot be told, which are within their interval? Then the same new documents with three topics, one
+          of each size, tripled: are they found? The variance is chosen on the first half, and folds are two, to save
+          time.
 halves    a model of a random half of three 20 Newsgroups, shown the other half: how often is there any alarm?
 tripled   20 Newsgroups, the test part with one group's share tripled: is that share within its interval?
 months    Reuters-21578, trained on documents up to the end of March 1987, shown those of June on: what moved?
