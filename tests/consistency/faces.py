@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reporting.open import Page
+from reporting.open import WHY, Page
 
 import lapwing
 from consistency.models import Answer, Case, Words, command
@@ -182,21 +182,6 @@ async (text) => {
     document.querySelector("#try .verdict").textContent];
 }
 """
-# Selects a class and waits for its words: [for and against, the sentence that adds them up].
-_WHY = """
-async (name) => {
-  document.querySelector("#try .why").replaceChildren();
-  const items = [...document.querySelectorAll("#try .classes li")];
-  items.find((item) => item.querySelector("bdi").textContent === name).querySelector("button").click();
-  const shown = () => document.querySelector("#try .why h3 bdi")?.textContent;
-  for (let waited = 0; waited < 10000 && shown() !== name; waited += 5) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  const words = (side) => [...document.querySelectorAll(`#try .why .bars.${side} li`)].map((item) => [
-    item.querySelector(".word bdi").textContent, item.querySelector(".value").textContent]);
-  return [words("for"), words("against"), [...document.querySelectorAll("#try .why > .note")].at(-1).textContent];
-}
-"""
 
 
 def _typed(case: Case, page: Page) -> list[Answer]:
@@ -211,7 +196,7 @@ def _typed(case: Case, page: Page) -> list[Answer]:
         assert chosen or "no category" in verdict
         words = {}
         for name in case.asked_of(k):
-            pro, contra, note = page.page.evaluate(_WHY, name)
+            pro, contra, note = page.page.evaluate(WHY, name)
             assert all(value[0] == "+" for _, value in pro)
             assert all(value[0] == "−" for _, value in contra)
             score, intercept = re.match("Score (\\S+) = intercept (\\S+) ", note).groups()  # type: ignore[union-attr]

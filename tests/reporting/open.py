@@ -86,14 +86,14 @@ def _signed(value: float) -> str:
 
 
 # Selects a class in the list and waits until its words are there.
-_WHY = """
+WHY = """
 async (name) => {
   document.querySelector("#try .why").replaceChildren();
   const items = [...document.querySelectorAll("#try .classes li")];
   items.find((item) => item.querySelector("bdi").textContent === name).querySelector("button").click();
   const shown = () => document.querySelector("#try .why h3 bdi")?.textContent;
-  for (let waited = 0; waited < 10000 && shown() !== name; waited += 20) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let waited = 0; waited < 10000 && shown() !== name; waited += 5) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const words = (side) => [...document.querySelectorAll(`#try .why .bars.${side} li`)].map((item) => [
     item.querySelector(".word bdi").textContent, item.querySelector(".value").textContent]);
@@ -107,7 +107,7 @@ def assert_same_words(page: Page, model: LinearModel, text: str) -> None:
     """The words for and against every class, its score and its intercept, are those of Python, whatever was decided."""
     page.show_all()
     for label in model.classes:
-        pro, contra, note = page.page.evaluate(_WHY, str(label))
+        pro, contra, note = page.page.evaluate(WHY, str(label))
         one = model.explain(text, [label]).categories[0]
         strongest = [(re.sub("^ | $", "␣", part.feature), part.contribution) for part in one.contributions[:12]]
         assert pro == [[word, _signed(value)] for word, value in strongest if value > 0], label

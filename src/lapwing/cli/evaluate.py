@@ -252,8 +252,8 @@ def _calibration(result: Evaluation) -> list[Table | str]:
         calibration.sentence(),
         f"log loss {calibration.relative_log_loss:.3f}, Brier score {calibration.relative_brier:.3f}, "
         "relative to always predicting the base rates (1)",
-        f"expected calibration error {100 * calibration.error:.3f} %;",
-        f"a perfectly calibrated model would show {100 * mean:.3f} % on average, rarely above {100 * limit:.3f} %",
+        f"expected calibration error {100 * calibration.error:.3f} % "
+        f"(perfect calibration: {100 * mean:.3f} % on average, rarely above {100 * limit:.3f} %)",
         *_selective(result),
     ]
 
